@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 
+from keyfold.errors import QueryInvalid
 from keyfold.values import AttributeValue
 
 KeyType = Literal["S", "N", "B"]
@@ -147,6 +148,15 @@ def identify(table: str, key: Mapping[str, AttributeValue]) -> Hashable:
         for name, value in sorted(key.items())
         for kind, data in value.items()
     )
+
+
+def check_index(table: TableLike, index: Index) -> Index:
+    """Return an index if it belongs to the table; raises QueryInvalid if it does not."""
+    if not any(each is index for each in table.indexes):
+        known = ", ".join(each.name for each in table.indexes) or "none"
+        fact = f"it has no index {getattr(index, 'name', index)!r}"
+        raise QueryInvalid(table.name, fact, f"It has {known}.")
+    return index
 
 
 def key_schema(key: Key) -> list[dict[str, str]]:

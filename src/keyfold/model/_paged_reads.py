@@ -56,7 +56,7 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def limit(self, count: int) -> Self:
         """Return pages of exactly `count` items (fewer only at the end)."""
-        return replace(self, page_limit=_at_least_one("limit", count))
+        return replace(self, page_limit=at_least_one("limit", count))
 
     def where(self, condition: Condition) -> Self:
         """Return only the items for which a condition holds.
@@ -88,7 +88,7 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def max_reads(self, calls: int) -> Self:
         """Make at most `calls` API calls per page, which may then have fewer items than its limit."""
-        return replace(self, read_limit=_at_least_one("max_reads", calls))
+        return replace(self, read_limit=at_least_one("max_reads", calls))
 
     def first(self) -> First[V_co]:
         """Return a request for the first item alone; its result is None if there is none."""
@@ -320,7 +320,8 @@ def check_paged(request: object) -> None:
         raise QueryInvalid("iterate()", fact, "Pass a query or a scan, or run() the request.")
 
 
-def _at_least_one(method: str, count: Any) -> int:
+def at_least_one(method: str, count: Any) -> int:
+    """Return a count that is an integer of at least 1; raises QueryInvalid for any other."""
     if isinstance(count, Placeholder):
         return count  # type: ignore[return-value]
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:

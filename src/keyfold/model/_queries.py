@@ -8,9 +8,7 @@ from typing import Any
 from keyfold.errors import FieldUnknown, MissingKeyPart, QueryInvalid
 from keyfold.model._keys import Index, Key, TableLike
 from keyfold.model._paged_reads import Query
-from keyfold.model._placeholder_keys import render_placeholder_prefix
-from keyfold.model._placeholders import Placeholder
-from keyfold.model._ranges import KeyState, SortRange
+from keyfold.model._ranges import KeyState, open_range
 from keyfold.model._reads import ResultShape
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.values import AttributeValue
@@ -107,12 +105,7 @@ def _make_open_state(
         if fields.get(name) is None:
             break
         known[name] = fields[name]
-    if any(isinstance(value, Placeholder) for value in known.values()):
-        prefix = render_placeholder_prefix(part.template, known)
-    else:
-        prefix = part.template.prefix(known).text
-    limits = SortRange(part.attribute, prefix={"S": prefix}) if prefix else None
-    return KeyState(tuple(equals), part, known, limits)
+    return KeyState(tuple(equals), part, known, open_range(part, known))
 
 
 def _check_used(

@@ -6,19 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.expressions import Between, Comparison, Condition, FunctionCall, Path, readable_value
 from keyfold.keys import KeyTemplate, Ulid
 from keyfold.model._moments import has_moment, resolve_moments
-from keyfold.model._placeholder_keys import render_placeholder_start
+from keyfold.model._placeholder_keys import (
+    render_placeholder_prefix,
+    render_placeholder_start,
+)
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._schemas import KeyPart
 from keyfold.values import AttributeValue
 
 # Stands for the time at which a request runs, to validate ranges that depend on it.
 _SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+class KeyRange(Protocol):
+    """A range of sort keys, whose ends may depend on the time at which a request runs."""
+
+    def resolve(self, now: datetime) -> SortRange:
+        """Return the range for a request that runs at `now`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +179,7 @@ class KeyState:
     # The sort key part after those in `equals`, and the known values of its fields.
     open_part: KeyPart | None = None
     known: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    range: SortRange | PartRange | None = None
+    range: KeyRange | None = None
     # Whether `range` comes from the caller, not only from the fields passed to query().
     is_limited: bool = False
 
@@ -177,3 +188,22 @@ class KeyState:
         if self.range is not None:
             parts.append(str(self.range))
         return " and ".join(parts)
+
+
+def open_range(part: KeyPart, known: Mapping[str, Any]) -> SortRange | None:
+    """Return the range of all values of a key part, given some of its fields; None if it is open."""
+    if part.template is None:
+        return None
+    if any(isinstance(value, Placeholder) for value in known.values()):
+        prefix = render_placeholder_prefix(part.template, known)
+    else:
+        prefix = part.template.prefix(known).text
+    return SortRange(part.attribute, prefix={"S": prefix}) if prefix else None
+
+
+def without_range(keys: KeyState) -> KeyState:
+    """Return a key condition without the caller's range."""
+    part = keys.open_part
+    if part is None:
+        return keys
+    return KeyState(keys.equals, part, keys.known, open_range(part, keys.known))

@@ -17,7 +17,7 @@ from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
-from keyfold.model._keys import Index, Key, Shard, key_schema
+from keyfold.model._keys import Index, Key, Shard, check_index, key_schema
 from keyfold.model._late_methods import LateMethod
 from keyfold.model._layouts import find_policy_problems, layout_of
 from keyfold.model._paged_reads import Query, Scan
@@ -440,11 +440,7 @@ class Table:
 
     def check_index(self, index: Index) -> Index:
         """Return an index if it belongs to the table; raises QueryInvalid if it does not."""
-        if not any(each is index for each in self.indexes):
-            known = ", ".join(each.name for each in self.indexes) or "none"
-            fact = f"it has no index {getattr(index, 'name', index)!r}"
-            raise QueryInvalid(self.name, fact, f"It has {known}.")
-        return index
+        return check_index(self, index)
 
     # Creation.
 

@@ -28,9 +28,9 @@ from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write, refuse_alone
 from keyfold.store._batches import plan_batch
+from keyfold.store._collection_reads import plan_collection
 from keyfold.store._plans import Environment, Plan, RunContext
 from keyfold.store._reads import (
-    plan_collection,
     plan_count,
     plan_first,
     plan_get,

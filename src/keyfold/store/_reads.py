@@ -1,4 +1,4 @@
-"""Plans of reads: get, query, scan, count, collections and lookups."""
+"""Plans of reads: get, query, scan, count and lookups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from keyfold.errors import KeyfoldError
 from keyfold.model._calls import ApiCall, Calls
-from keyfold.model._collections import CollectionGet
 from keyfold.model._index_reads import check_countable, check_readable
 from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._reads import Get
@@ -109,7 +108,7 @@ def _read(
             found.values.append(value)
             if limit is not None and len(found.values) == limit:
                 is_last = place == len(items) - 1
-                found.position = last if is_last else _position_of(request, item)
+                found.position = last if is_last else position_of(request, item)
                 return found
         found.position = start = last
         is_spent = request.read_limit is not None and found.reads >= request.read_limit
@@ -201,49 +200,6 @@ def plan_count(context: RunContext, request: Count, calls: Calls) -> Plan[int]:
         call, start = ApiCall(call.operation, call.request), found.position
 
 
-def plan_collection(context: RunContext, request: CollectionGet[Any], calls: Calls) -> Plan[Any]:
-    """Read entities of several types, and group them; None if a required member is missing."""
-    groups: dict[str, list[Any]] = {member.name: [] for member in request.members}
-    query = request.query
-    decoders = {
-        member.name: Decoder(
-            context, replace(query, shape=replace(query.shape, schema=member.schema))
-        )
-        for member in request.members
-    }
-    (call,) = calls
-    report_capacity(context, call)
-    while True:
-        response = yield from attempt(context, request, call)
-        for item in response["Items"]:
-            for name, decoder in decoders.items():
-                value = decoder.decode(item)
-                if value is not SKIPPED:
-                    if _matches(value, request.parts):
-                        groups[name].append(value)
-                    break
-        if "LastEvaluatedKey" not in response:
-            break
-        call = ApiCall(call.operation, call.request)
-        call.request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
-    values: dict[str, Any] = {}
-    for member in request.members:
-        group = groups[member.name]
-        if member.is_list:
-            values[member.name] = group
-        elif group:
-            values[member.name] = group[0]
-        elif member.is_required:
-            return None
-        else:
-            values[member.name] = None
-    return request.collection.model_construct(**values)
-
-
-def _matches(value: Any, parts: dict[str, Any]) -> bool:
-    return all(getattr(value, name, given) == given for name, given in parts.items())
-
-
 def binding_of(request: Query[Any] | Scan[Any]) -> str:
     """Return what a cursor is bound to: its query, apart from page size, consistency and fields."""
     shape = replace(request.shape, only=None, as_refs=False)
@@ -252,7 +208,8 @@ def binding_of(request: Query[Any] | Scan[Any]) -> str:
     return repr((request.operation, kind, plain.to_dynamodb(now=_NEVER)))
 
 
-def _position_of(request: Query[Any] | Scan[Any], item: Item) -> Item:
+def position_of(request: Query[Any] | Scan[Any], item: Item) -> Item:
+    """Return the key of an item, from which a query or scan can continue."""
     names = [*request.table.key.names, *(request.index.key.names if request.index else ())]
     return {name: item[name] for name in names}
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, assert_type
 
 from keyfold import Get, Page, Query, RawItem, Ref, Scan, Store, now
-from keyfold.requests import Count, First
+from keyfold.requests import CollectionGet, Count, First
 from tests.typing.cases.tables import (
     Order,
     OrderId,
@@ -120,6 +120,14 @@ def iterate(store: Store) -> None:
 def collection(store: Store) -> None:
     found = store.run(OrderWithLines.get(user="ada", order=OrderId.new()))
     assert_type(found, OrderWithLines | None)
+    whole_order = OrderWithLines.get(user="ada", order=OrderId.new())
+    latest = whole_order.descending().since(1).limit(10).consistent()
+    assert_type(latest, CollectionGet[OrderWithLines])
+    newest = store.run(latest.after(None))
+    assert_type(newest, OrderWithLines | None)
+    if newest is not None:
+        assert_type(newest.cursor, str | None)
+        newest.cursor = None  # error: reportAttributeAccessIssue
     found.lines  # error: reportOptionalMemberAccess
     if found is not None:
         assert_type(found.order, Order)
