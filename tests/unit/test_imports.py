@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analysis": ("model", "capacity", "connect"),
     "export": ("analysis",),
     "designs": ("connect", "requests", ROOT),
-    "testing": ("engine", "wire"),
+    "testing": ("engine", "store", "wire"),
     "service": ("connect", "export"),
     "studio": ("analysis", "export", "connect"),
 }

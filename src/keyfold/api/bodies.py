@@ -1,4 +1,4 @@
-"""The bodies of requests, as they are sent."""
+"""The bodies of requests and of errors, as they are sent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from keyfold.errors import SerializationException
+from keyfold.errors import SerializationException, ServiceError
 
 
 def parse_body(body: bytes) -> Any:
@@ -22,3 +22,11 @@ def parse_body(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         raise SerializationException from None
+
+
+def render_error(error: ServiceError) -> bytes:
+    """Return the body of the response that the service sends for an error."""
+    body: dict[str, Any] = {"__type": error.qualified_type}
+    if error.message:
+        body[error.message_name] = error.message
+    return orjson.dumps(body | error.fields)

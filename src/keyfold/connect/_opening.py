@@ -47,7 +47,7 @@ class Opening:
         clock: Clock = time.time,
         cursor_key: bytes | None = None,
         on_invalid: OnInvalid = "raise",
-        on_call: Sequence[Hook] = (),
+        on_call: Hook | Sequence[Hook] = (),
         **options: Any,
     ) -> None:
         self.tables = tuple(tables) if isinstance(tables, Sequence) else (tables,)
@@ -84,8 +84,8 @@ def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users 
 
     `clock` returns the time by which items expire, in seconds since 1970. An item that does not fit an entity raises
     ItemInvalid; with `on_invalid="raw"` it is returned as a RawItem, in place of an entity (the
-    result types do not show this) and in a page's `invalid`. `on_call` hooks are called with
-    every low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
+    result types do not show this) and in a page's `invalid`. `on_call` is a hook, or several:
+    each is called with a `CallRecord` after every attempt of a low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
     elsewhere, cursors are valid only in this process.
 
     The method `Table.open` does the same for one table:

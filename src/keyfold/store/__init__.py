@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyfold.store._async_store import AsyncExecutor, AsyncStore
 from keyfold.store._follow_options import DeadLetter, Followed, Stop
 from keyfold.store._opentelemetry import trace_calls
-from keyfold.store._settings import CallRecord, StoreSettings
+from keyfold.store._settings import CallRecord, Hook, StoreSettings
 from keyfold.store._store import Executor, Store
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "DeadLetter",
     "Executor",
     "Followed",
+    "Hook",
     "Stop",
     "Store",
     "StoreSettings",

@@ -74,7 +74,7 @@ class StoreSettings:
         cursor_key: bytes | None = None,
         clock: Clock = time.time,
         on_invalid: OnInvalid = "raise",
-        on_call: Sequence[Hook] = (),
+        on_call: Hook | Sequence[Hook] = (),
         jitter: Callable[[], float] = random.random,
         is_embedded: bool = False,
     ) -> None:
@@ -92,7 +92,7 @@ class StoreSettings:
             check_cursor_key(cursor_key)
         self.clock, self.now = clock, read_as_datetime(clock)
         self.on_invalid: OnInvalid = on_invalid
-        self.on_call = tuple(on_call)
+        self.on_call = _list_hooks(on_call)
         self.reports_capacity = bool(self.on_call)
         self.jitter = jitter
         # Whether missing tables may be created without being asked to.
@@ -190,6 +190,16 @@ class CallObserver:
         """Report the last attempt."""
         seconds = max(time.perf_counter() - self._started, 0.0)
         self._settings.notify_hooks(self._call, seconds, response, error)
+
+
+def _list_hooks(on_call: Hook | Sequence[Hook]) -> tuple[Hook, ...]:
+    hooks = (on_call,) if callable(on_call) else tuple(on_call)
+    for hook in hooks:
+        if not callable(hook):
+            raise OptionInvalid(
+                "on_call", hook, "Give a function that takes a CallRecord, or several."
+            )
+    return hooks
 
 
 def _tables_in(request: dict[str, Any]) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
-"""Patches that redirect botocore's clients from the network to an engine.
+"""Replacements of methods of botocore's and aiobotocore's clients, which send nothing.
 
-Methods of botocore's and aiobotocore's own classes are replaced, so that existing clients are
-redirected too. The replacements call the originals for every other AWS service, and for DynamoDB
-while no service is active.
+The replacements call the originals for every other AWS service, and for DynamoDB while no service
+is active.
 """
 
 from __future__ import annotations
@@ -14,15 +13,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
+from keyfold.testing._active import Method, Replaceable, active
 from keyfold.testing._answers import answer
-from keyfold.testing._core import Core
 from keyfold.testing._gc import gc_paused
-
-Method = Callable[..., Any]
 
 SERVICES = frozenset({"dynamodb", "dynamodbstreams"})
 
@@ -30,73 +27,13 @@ SERVICES = frozenset({"dynamodb", "dynamodbstreams"})
 _KEY_POSITION = 5
 
 
-class _Active:
-    """The stack of active services, and the patches that redirect clients to the innermost."""
-
-    def __init__(self) -> None:
-        self.core: Core | None = None
-        self._cores: list[Core] = []
-        self._patches: list[_Patch] = []
-        self._lock = threading.RLock()
-
-    def enter(self, core: Core) -> None:
-        """Redirect clients to `core` until it leaves, or another enters."""
-        with self._lock:
-            self.patch()
-            self._cores.append(core)
-            self.core = core
-
-    def leave(self, core: Core) -> None:
-        """Redirect clients to the previous service; remove the patches if there is none."""
-        with self._lock:
-            self._cores.remove(core)
-            self.core = self._cores[-1] if self._cores else None
-            if self.core is None:
-                for patch in reversed(self._patches):
-                    patch.remove()
-                self._patches.clear()
-
-    def patch(self) -> None:
-        """Replace the methods of classes loaded since the last call."""
-        with self._lock:
-            done = {(patch.owner, patch.name) for patch in self._patches}
-            for owner, name, make in _find_methods():
-                if (owner, name) not in done:
-                    self._patches.append(_Patch.apply(owner, name, make))
-
-
-class _Patch(NamedTuple):
-    """A replaced method of a class."""
-
-    owner: type
-    name: str
-    original: Method
-    replacement: Method
-
-    @classmethod
-    def apply(cls, owner: type, name: str, make: Callable[[Method], Method]) -> _Patch:
-        original = vars(owner)[name]
-        replacement = make(original)
-        setattr(owner, name, replacement)
-        return cls(owner, name, original, replacement)
-
-    def remove(self) -> None:
-        # If others have patched it since, it stays: their patch calls ours, which now calls the
-        # original.
-        if vars(self.owner)[self.name] is self.replacement:
-            setattr(self.owner, self.name, self.original)
-
-
-active = _Active()
-
-
-def _find_methods() -> list[tuple[type, str, Callable[[Method], Method]]]:
+def find_methods() -> list[Replaceable]:
     """Return the methods to replace, each with the function that makes its replacement.
 
     Only modules that are already loaded can have clients. aiobotocore may be loaded later, but
     its clients need a session first, and `_recheck` patches again when one is made.
     """
-    methods: list[tuple[type, str, Callable[[Method], Method]]] = []
+    methods: list[Replaceable] = []
     try:
         client = import_module("botocore.client").BaseClient
     except ImportError:
@@ -146,12 +83,7 @@ def _answer_requests_async(original: Method) -> Method:
         core = active.core
         if core is None or self.meta.service_model.service_name not in SERVICES:
             return await original(self, operation_model, request_dict, request_context)
-        delay = core.injector.draw_delay()
-        if delay:
-            # Imported here: it is slow to load, and users of such clients have loaded it already.
-            import asyncio  # noqa: PLC0415
-
-            await asyncio.sleep(delay)
+        await core.wait_async()
         return answer(core, operation_model, request_dict["body"])
 
     return _make_request

@@ -102,6 +102,15 @@ class Core:
         if delay:
             self._sleep(delay)
 
+    async def wait_async(self) -> None:
+        """Async version of `wait`, which awaits asyncio.sleep."""
+        delay = self.injector.draw_delay()
+        if delay:
+            # Imported here: it is slow to load, and who awaits has loaded it already.
+            import asyncio  # noqa: PLC0415
+
+            await asyncio.sleep(delay)
+
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out an operation with dicts, as `Engine.execute` does."""
         if self.injector.is_active:

@@ -52,7 +52,7 @@ class Activation:
     def __enter__(self) -> Service:
         # Imported here, so that a test run without any service loads neither engine nor botocore.
         with gc_paused():
-            from keyfold.testing._botocore import active  # noqa: PLC0415
+            from keyfold.testing._active import active  # noqa: PLC0415
             from keyfold.testing._core import Core  # noqa: PLC0415
 
         core = Core(
@@ -77,7 +77,7 @@ class Activation:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        from keyfold.testing._botocore import active  # noqa: PLC0415 - already loaded
+        from keyfold.testing._active import active  # noqa: PLC0415 - already loaded
 
         core = self._entered.pop()
         active.leave(core)
@@ -194,8 +194,8 @@ def dynamodb(
     ...     assert boto3.client("dynamodb").list_tables()["TableNames"] == []
     >>> test_nothing_is_there()
 
-    Clients of boto3, botocore, aioboto3 and aiobotocore are redirected, including those that
-    already exist; other AWS services are not affected. If blocks are nested, the innermost
+    Clients of boto3, botocore, aioboto3, aiobotocore and Keyfold are redirected, including those
+    that already exist; other AWS services and database files are not affected. If blocks are nested, the innermost
     applies. No network is used, and neither credentials nor a region have to be configured:
     clients made inside use `region` if they have none.
 

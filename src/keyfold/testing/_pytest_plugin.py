@@ -14,12 +14,12 @@ import pytest
 
 if TYPE_CHECKING:
     from keyfold.engine import Engine
-    from keyfold.testing import Service
+    from keyfold.testing import OpenAsyncStore, OpenStore, Service
 
 
 @pytest.fixture
 def keyfold_dynamodb() -> Iterator[Service]:
-    """DynamoDB in memory for one test: all boto3 and aioboto3 clients use it."""
+    """DynamoDB in memory for one test: the clients of boto3, aioboto3 and Keyfold use it."""
     from keyfold.testing import dynamodb
 
     with dynamodb() as service:
@@ -30,6 +30,18 @@ def keyfold_dynamodb() -> Iterator[Service]:
 def keyfold_engine(keyfold_dynamodb: Service) -> Engine:
     """The engine of `keyfold_dynamodb`, for direct calls."""
     return keyfold_dynamodb.engine
+
+
+@pytest.fixture
+def keyfold_store(keyfold_dynamodb: Service) -> OpenStore:
+    """Opens stores on `keyfold_dynamodb`, with its clock and faults: `keyfold_store(table)`."""
+    return keyfold_dynamodb.open
+
+
+@pytest.fixture
+def keyfold_async_store(keyfold_dynamodb: Service) -> OpenAsyncStore:
+    """Opens async stores on `keyfold_dynamodb`: `keyfold_async_store(table)`."""
+    return keyfold_dynamodb.open_async
 
 
 @pytest.fixture

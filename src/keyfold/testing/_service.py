@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from keyfold.testing._clock import Clock
 from keyfold.testing._fault_profile import FaultProfile
@@ -12,7 +12,10 @@ from keyfold.testing._fault_profile import FaultProfile
 if TYPE_CHECKING:
     # Not at runtime: the engine is slow to load, and not every test run needs it.
     from keyfold.engine import Engine
+    from keyfold.model import Table
+    from keyfold.store import AsyncStore, Store
     from keyfold.testing._core import Core
+    from keyfold.testing._store_options import StoreOptions
 
 
 class Service:
@@ -81,6 +84,34 @@ class Service:
         """
         self._core.wait()
         return self._core.execute_parsed(operation, request)
+
+    def open(self, tables: Table | Sequence[Table], /, **options: Unpack[StoreOptions]) -> Store:
+        """Return a store for one or more tables, which are created if they are missing.
+
+        The store has the service's clock, and meets its faults; its retries do not pause. It may be
+        used until the service ends, and need not be closed. `options` are `cursor_key`,
+        `on_invalid` and `on_call` of `keyfold.open`.
+
+        >>> from keyfold import Entity, Key, Table
+        >>> from keyfold.testing import dynamodb
+        >>> songs = Table("Songs", key=Key("pk"))
+        >>> class Song(Entity, table=songs, key="SONG#{title}"):
+        ...     title: str
+        >>> with dynamodb() as service:
+        ...     service.open(songs).run(Song(title="Sinnerman").put())
+        Song(title='Sinnerman')
+        """
+        from keyfold.testing._stores import open_store  # noqa: PLC0415 - slow to load
+
+        return open_store(self._core, tables, options)
+
+    def open_async(
+        self, tables: Table | Sequence[Table], /, **options: Unpack[StoreOptions]
+    ) -> AsyncStore:
+        """Async version of `open`: return an `AsyncStore`, on any event loop."""
+        from keyfold.testing._stores import open_async_store  # noqa: PLC0415 - slow to load
+
+        return open_async_store(self._core, tables, options)
 
     def reset(self) -> None:
         """Drop every table, and restart the faults from their seed; takes under a millisecond.

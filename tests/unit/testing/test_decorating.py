@@ -23,7 +23,7 @@ def create_table() -> list[str]:
 
 
 def is_active() -> bool:
-    from keyfold.testing._botocore import active
+    from keyfold.testing._active import active
 
     return active.core is not None
 

@@ -11,6 +11,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "test-your-code.md"
+TESTS = re.compile(r"^(?:async )?def test_", re.MULTILINE)
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,6 +26,7 @@ def test_the_tests_of_the_page_pass(
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(code)
     result = pytester.runpytest_inprocess(
-        "-p", "keyfold.testing._pytest_plugin", "-p", "no:cacheprovider"
+        *("-p", "keyfold.testing._pytest_plugin", "-p", "no:cacheprovider"),
+        *("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function"),
     )
-    result.assert_outcomes(passed=code.count("\ndef test_"))
+    result.assert_outcomes(passed=len(TESTS.findall(code)))

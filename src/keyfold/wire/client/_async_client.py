@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 from keyfold.api import find_operation
 from keyfold.clocks import Clock
 from keyfold.errors import OptionInvalid
-from keyfold.wire.client._calls import NoResponse, OnRetry
+from keyfold.wire.client._calls import CallPolicy, ClientCall, NoResponse, OnRetry
 from keyfold.wire.client._endpoints import Endpoint
+from keyfold.wire.client._responses import Response
 from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
 from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
@@ -119,16 +120,10 @@ class AsyncClient:
         self, operation: str, request: dict[str, Any], on_retry: OnRetry | None
     ) -> dict[str, Any]:
         policy = self._streams if find_operation(operation).is_stream else self._tables
-        exchange = self._pools[policy.endpoint].exchange
         call = policy.begin(operation, request)
         while True:
-            credentials = policy.find_credentials()
-            if credentials is None:
-                # In a thread, since it may read files, run a program or use the network.
-                credentials = await self._run_in_thread(policy.renew_credentials)
-            message = policy.render(call, credentials)
             try:
-                response = await exchange(message, call.deadline - self._monotonic())
+                response = await self._send(policy, call)
             except NoResponse as failure:
                 outcome = policy.handle_no_response(call, failure)
             else:
@@ -137,4 +132,19 @@ class AsyncClient:
                     return outcome
             if on_retry is not None:
                 on_retry(policy.last_error(call), outcome)
-            await self._sleep(outcome)
+            await self._pause(outcome)
+
+    # `keyfold.testing` replaces these two methods.
+
+    async def _send(self, policy: CallPolicy, call: ClientCall) -> Response:
+        """Begin another attempt: sign and send a call; raises NoResponse, CredentialsMissing."""
+        credentials = policy.find_credentials()
+        if credentials is None:
+            # In a thread, since it may read files, run a program or use the network.
+            credentials = await self._run_in_thread(policy.renew_credentials)
+        message = policy.render(call, credentials)
+        exchange = self._pools[policy.endpoint].exchange
+        return await exchange(message, call.deadline - self._monotonic())
+
+    async def _pause(self, seconds: float) -> None:
+        await self._sleep(seconds)

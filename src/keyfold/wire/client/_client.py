@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from keyfold.api import find_operation
 from keyfold.clocks import Clock
-from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry
+from keyfold.wire.client._calls import CallPolicy, ClientCall, NoResponse, OnRetry
 from keyfold.wire.client._connections import Pool
+from keyfold.wire.client._responses import Response
 from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
 from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
@@ -132,16 +133,11 @@ class Client:
     def _execute(
         self, operation: str, request: dict[str, Any], on_retry: OnRetry | None
     ) -> dict[str, Any]:
-        policy: CallPolicy = self._tables
-        exchange = self._exchange_tables
-        if find_operation(operation).is_stream:
-            policy, exchange = self._streams, self._exchange_streams
+        policy = self._streams if find_operation(operation).is_stream else self._tables
         call = policy.begin(operation, request)
         while True:
-            credentials = policy.find_credentials() or policy.renew_credentials()
-            message = policy.render(call, credentials)
             try:
-                response = exchange(message, call.deadline)
+                response = self._send(policy, call)
             except NoResponse as failure:
                 outcome = policy.handle_no_response(call, failure)
             else:
@@ -150,4 +146,15 @@ class Client:
                     return outcome
             if on_retry is not None:
                 on_retry(policy.last_error(call), outcome)
-            self._sleep(outcome)
+            self._pause(outcome)
+
+    # `keyfold.testing` replaces these two methods.
+
+    def _send(self, policy: CallPolicy, call: ClientCall) -> Response:
+        """Begin another attempt: sign and send a call; raises NoResponse, CredentialsMissing."""
+        exchange = self._exchange_tables if policy is self._tables else self._exchange_streams
+        credentials = policy.find_credentials() or policy.renew_credentials()
+        return exchange(policy.render(call, credentials), call.deadline)
+
+    def _pause(self, seconds: float) -> None:
+        self._sleep(seconds)

@@ -6,11 +6,12 @@ import os
 import time
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import orjson
 
+from keyfold.api.bodies import render_error
 from keyfold.errors import FileBusy, KeyfoldError, ServiceError
 
 AMZ_JSON = b"application/x-amz-json-1.0"
@@ -53,11 +54,7 @@ class Answer(NamedTuple):
 def answer_error(error: KeyfoldError, content_type: bytes = AMZ_JSON) -> Answer:
     """Return the answer that DynamoDB sends for an error."""
     if isinstance(error, ServiceError):
-        body: dict[str, Any] = {"__type": error.qualified_type}
-        if error.message:
-            body[error.message_name] = error.message
-        body |= error.fields
-        return Answer(error.status, orjson.dumps(body), content_type, error=error.type)
+        return Answer(error.status, render_error(error), content_type, error=error.type)
     if isinstance(error, FileBusy):
         return answer_unavailable(str(error))
     return answer_failure(str(error))
