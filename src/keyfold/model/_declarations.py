@@ -23,6 +23,7 @@ from keyfold.model._unique import (
     find_unique_problems,
     make_unique_fields,
 )
+from keyfold.model._upgrades import Upgrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Declaration:
     unique: UniqueNames
     shard: Shard | None = None
     is_fallback: bool = False
+    upgrade: Upgrade | None = None
 
 
 def build_schema(
@@ -124,6 +126,7 @@ def build_schema(
         parts=tuple(each.name for each in codec.fields.values() if each.is_part),
         own_attributes=frozenset(reserved),
         shard=None if declaration.shard is None else declaration.shard.name,
+        upgrade=declaration.upgrade,
         cross_checks=cross_checks,
     )
 

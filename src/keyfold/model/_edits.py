@@ -20,6 +20,7 @@ from keyfold.model._placeholders import Placeholder
 from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._updates import Update
+from keyfold.model._upgrades import with_upgrade
 from keyfold.model._writes import Delete
 from keyfold.values import Item
 
@@ -175,7 +176,7 @@ def _write_changes(
     if known is None:
         based_on = _based_on(schema, differing, attributes) - schema.key_fields
         known = {name: deepcopy(getattr(entity, name, None)) for name in sorted(based_on)}
-    return replace(
+    update = replace(
         request,
         actions=tuple(_differences([*differing.values(), *computed], new)),
         assigned=deepcopy(assigned),
@@ -183,6 +184,7 @@ def _write_changes(
         unstored=request.unstored | _unstored(entity, known),
         may_change_nothing=True,
     )
+    return with_upgrade(update, entity, new)
 
 
 def _differences(attributes: Iterable[str], new: Item) -> Iterable[Action]:

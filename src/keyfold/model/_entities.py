@@ -30,6 +30,7 @@ from keyfold.model._schemas import EntitySchema
 from keyfold.model._tables import Table
 from keyfold.model._unique import read_unique
 from keyfold.model._updates import Update
+from keyfold.model._upgrades import Upgrade
 from keyfold.model._writes import Check, Presence, Put, make_put
 
 KeyDeclaration = str | Shard | Sequence[str | Shard]
@@ -86,7 +87,7 @@ class EntityMeta(type(BaseModel)):
         return schema
 
 
-def _read_declaration(name: str, options: EntityOptions) -> Declaration:
+def _read_declaration(name: str, options: EntityOptions, upgrade: Upgrade | None) -> Declaration:
     key = options.get("key")
     if key is None:
         raise DeclarationInvalid((f"{name}: it has a table but no key. Declare key=….",))
@@ -99,6 +100,7 @@ def _read_declaration(name: str, options: EntityOptions) -> Declaration:
         unique=read_unique(options.get("unique", ())),
         shard=_read_shard(name, key),
         is_fallback=options.get("fallback", False),
+        upgrade=upgrade,
     )
 
 
@@ -133,7 +135,7 @@ def _check_names(name: str, fields: Iterable[str]) -> None:
 
 _RESERVED_NAMES = frozenset(
     {"change", "check", "create", "delete", "f", "get", "put", "query", "ref", "refresh"}
-    | {"replace", "scan", "update", "keyfold_schema"}
+    | {"replace", "scan", "update", "upgrade", "keyfold_schema"}
 )
 
 
@@ -167,7 +169,10 @@ class Entity(BaseModel, metaclass=EntityMeta):
         table = options.get("table")
         if table is not None:
             cls._keyfold_table = table
-            cls._keyfold_declaration = _read_declaration(cls.__name__, options)
+            has_upgrade = cls.upgrade.__func__ is not Entity.upgrade.__func__
+            cls._keyfold_declaration = _read_declaration(
+                cls.__name__, options, cls.upgrade if has_upgrade else None
+            )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
@@ -179,6 +184,17 @@ class Entity(BaseModel, metaclass=EntityMeta):
         if declaration is not None:
             assert cls._keyfold_table is not None  # set with the declaration
             cls._keyfold_schema = cls._keyfold_table.declare(cls, declaration)
+
+    @classmethod
+    def upgrade(cls, stored: dict[str, Any]) -> Mapping[str, Any]:
+        """Return the attributes of a stored item in today's form; override it to change a type.
+
+        `stored` has plain values (text, numbers, bytes, booleans, lists, dicts, sets) by current
+        attribute name, key included, and may be changed in place. It is called for every item of
+        the entity that is read and by `keyfold backfill`, so it must leave an item that is up to
+        date as it is. Conditions, filters and `update` work on what is stored.
+        """
+        return stored
 
     # Reads.
 

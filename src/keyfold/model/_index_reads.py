@@ -26,7 +26,7 @@ def check_readable(request: Query[Any] | Scan[Any]) -> None:
     if shape.only is None or shape.schema is None:
         fact = f"{index.name} holds only some attributes of its items"
         raise QueryInvalid(repr(request), fact, "Use refs(), or only() with some of the fields.")
-    wanted = shape.projection(request.table, None) or ()
+    wanted = shape.attributes(request.table, None) or ()
     lacking = index.find_unprojected(request.table, wanted)
     optional = (request.table.ttl, *shape.former_names)
     lacking = [name for name in lacking if name not in optional]

@@ -34,7 +34,16 @@ class ResultShape(Generic[V_co]):
     as_refs: bool = False
 
     def projection(self, table: TableLike, index: Index | None) -> tuple[str, ...] | None:
-        """Return the names of the attributes to read (the projection); None for all."""
+        """Return the names of the attributes to read (the projection); None for all.
+
+        An entity with an `upgrade` is read whole, because the upgrade may need any attribute.
+        """
+        if self.schema is None or self.schema.upgrade is not None:
+            return None
+        return self.attributes(table, index)
+
+    def attributes(self, table: TableLike, index: Index | None) -> tuple[str, ...] | None:
+        """Return the names of the attributes that the result is made of; None for all."""
         if self.only is None or self.schema is None:
             return None
         wanted = [

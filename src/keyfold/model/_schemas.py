@@ -25,6 +25,7 @@ from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import decode_number, show
 from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_nested, keep_undeclared
 from keyfold.model._unique import UniqueField
+from keyfold.model._upgrades import Upgrade, keep_upgraded, upgrade_item
 from keyfold.values import AttributeValue, Item
 
 Parse = Callable[[str], dict[str, Any] | None]
@@ -150,6 +151,8 @@ class EntitySchema:
     own_attributes: frozenset[str]
     # The shard that the entity's partitions belong to, or None.
     shard: str | None
+    # `Entity.upgrade`, if the entity overrides it.
+    upgrade: Upgrade | None
     # Validators and computed fields that depend on several fields.
     cross_checks: tuple[CrossCheck, ...]
     # The parts of the primary key, and the fields that they are made from.
@@ -413,8 +416,9 @@ class EntitySchema:
         `keys` are the fields from the item's key, if they are already known.
         """
         raw: dict[str, Any] = {}
-        if self.codec.renamed:
-            item = self.codec.with_current_names(item)
+        stored = item
+        if self.codec.renamed or self.upgrade is not None:
+            stored, item = self.current_forms(item)
         try:
             for attribute, name, kind, convert in self._fast:
                 data = item[attribute][kind]
@@ -446,7 +450,25 @@ class EntitySchema:
         for attribute, name, codec in self._nested:
             if attribute in item:
                 keep_nested(codec, item[attribute], value.__dict__[name])
+        if stored is not item:
+            keep_upgraded(value, stored, item)
         return value
+
+    def current_forms(
+        self, item: Mapping[str, AttributeValue]
+    ) -> tuple[Mapping[str, AttributeValue], Mapping[str, AttributeValue]]:
+        """Return an item under its current attribute names, and the same item upgraded.
+
+        They are one object if the upgrade changes nothing. Raises ItemMismatch.
+        """
+        named = self.codec.with_current_names(item)
+        if self.upgrade is None:
+            return named, named
+        try:
+            return named, upgrade_item(self.upgrade, named, self.table.key.names)
+        except Exception as error:  # whatever the user's function raises is about this item
+            fact = f"{self.name}.upgrade() failed: {type(error).__name__}: {error}"
+            raise ItemMismatch(fact) from error
 
     def _read_each(
         self, readers: tuple[_Reader, ...], item: Mapping[str, AttributeValue], raw: dict[str, Any]

@@ -23,6 +23,7 @@ from keyfold.model._placeholders import Placeholder
 from keyfold.model._requests import DerivedRequest, Request, SingleRequest, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
+from keyfold.model._upgrades import without_upgrade
 from keyfold.values import Item
 
 E_co = TypeVar("E_co", covariant=True)
@@ -383,6 +384,8 @@ def expiry_in(schema: EntitySchema, delay: timedelta) -> Moment:
 def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Presence) -> Put[Any]:
     """Return a request that writes an entity, with its item encoded now."""
     item = schema.encode(entity)
+    if schema.upgrade is not None:
+        entity = without_upgrade(entity)
     version = schema.version_field
     if version is not None:
         held = getattr(entity, version.name)

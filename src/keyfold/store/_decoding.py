@@ -101,11 +101,12 @@ class Decoder:
 
 def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, AttributeValue]) -> Any:
     raw: dict[str, Any] = {}
+    _, item = schema.current_forms(item)
     for name in model.__pydantic_fields__:
         field = schema.fields[name]
         if field.is_part:
             continue
-        value = field.find(item)
+        value = item.get(field.stored)
         if value is not None:
             raw[name] = (field.codec.decode or decode_any)(value)
         elif name in schema.codec.absent:

@@ -1,0 +1,99 @@
+"""Upgrades: `Entity.upgrade` brings items that were stored by older programs into today's form.
+
+An upgrade sees plain values by attribute name, under their current names. It runs for every item of
+the entity that is read, so it must return an item that is up to date unchanged. What it changed is
+kept with the entity, like undeclared attributes, because the stored item is still in its old form:
+`change` writes all of it, on the condition that the stored attributes are still what was upgraded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from keyfold.expressions import (
+    Action,
+    Comparison,
+    Condition,
+    FunctionCall,
+    Path,
+    Remove,
+    SetTo,
+    join_all,
+)
+from keyfold.model._any_values import decode_any, encode_any
+from keyfold.values import AttributeValue, Item
+
+if TYPE_CHECKING:
+    from keyfold.model._updates import Update
+
+Upgrade = Callable[[dict[str, Any]], Mapping[str, Any]]
+
+UPGRADED = "_keyfold_upgraded"
+
+
+def upgrade_item(
+    upgrade: Upgrade, item: Mapping[str, AttributeValue], key: tuple[str, ...]
+) -> Mapping[str, AttributeValue]:
+    """Return an upgraded item, whose key stays as it is; the item itself if nothing changed.
+
+    Raises what `upgrade` raises, and TypeError or ValueInvalid for a result that cannot be stored.
+    """
+    upgraded: Any = upgrade({name: decode_any(value) for name, value in item.items()})
+    if not isinstance(upgraded, Mapping):
+        raise TypeError(f"it returned {upgraded!r:.80}, not the attributes of an item")
+    made: Item = {name: encode_any(value) for name, value in upgraded.items()}  # pyright: ignore[reportUnknownVariableType] - checked by encode_any
+    made |= {name: item[name] for name in key if name in item}
+    return item if made == item else made
+
+
+def keep_upgraded(
+    value: Any, item: Mapping[str, AttributeValue], upgraded: Mapping[str, AttributeValue]
+) -> None:
+    """Store what an upgrade changed with the value that was read: None for what it added."""
+    value.__dict__[UPGRADED] = {
+        name: item.get(name)
+        for name in sorted(item.keys() | upgraded.keys())
+        if item.get(name) != upgraded.get(name)
+    }
+
+
+def with_upgrade(update: Update[Any], entity: Any, new: Item) -> Update[Any]:
+    """Return the update of a change that also writes what an upgrade made of the stored item."""
+    stored: dict[str, AttributeValue | None] = entity.__dict__.get(UPGRADED, {})
+    if not stored:
+        return update
+    written = {action.path.steps[0] for action in update.actions}
+    actions: list[Action] = [
+        SetTo(Path((name,)), new[name]) if name in new else Remove(Path((name,)))
+        for name in stored
+        if name not in written
+    ]
+    unchanged: list[Condition] = [
+        FunctionCall("attribute_not_exists", (Path((name,)),))
+        if value is None
+        else Comparison("=", Path((name,)), value)
+        for name, value in stored.items()
+    ]
+    fields = update.schema.fields
+    known = {
+        name: value
+        for name, value in (update.known or {}).items()
+        if name not in fields or fields[name].stored not in stored
+    }
+    return replace(
+        update,
+        actions=(*update.actions, *actions),
+        known=known,
+        where_condition=join_all(update.where_condition, *unchanged),
+    )
+
+
+def without_upgrade(entity: Any) -> Any:
+    """Return an entity that is written whole: its stored item is no longer in an old form."""
+    if UPGRADED not in entity.__dict__:
+        return entity
+    copy = entity.model_copy()
+    del copy.__dict__[UPGRADED]
+    return copy
