@@ -34,6 +34,12 @@ class VersionConflict(ConditionFailed):
     code = "version-conflict"
 
 
+class OutOfBounds(ConditionFailed):
+    """An update would take a field out of its bounds, such as `ge` or `max_length`."""
+
+    code = "out-of-bounds"
+
+
 class UniqueTaken(ConditionFailed):
     """Another entity already has this value of a unique field; `field` names the field."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -24,6 +23,8 @@ from typing import (
 
 import pydantic
 from pydantic import BaseModel
+
+from keyfold.model._core_schemas import core_schema_of, find_model_fields
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, Any, Any]")
 P = TypeVar("P", bound="property | cached_property[Any]")
@@ -159,25 +160,21 @@ def find_depends_problems(
 # Field validators that take pydantic's ValidationInfo, in whose `data` earlier fields are.
 
 
+def find_looking_fields(model: type[BaseModel]) -> dict[str, list[Any]]:
+    """Return the fields with validators that may look at the fields before them, with these."""
+    fields = find_model_fields(*core_schema_of(model))
+    looking = {name: [*_functions_with_info(field)] for name, field in fields.items()}
+    # The first field has none before it.
+    return {name: looking[name] for name in [*looking][1:] if looking[name]}
+
+
 def _find_looking_around(model: type[BaseModel]) -> Iterator[CrossCheck]:
-    fields = find_model_fields(cast(Any, model.__pydantic_core_schema__))
-    earlier: list[str] = []
-    for name, field in fields.items():
-        earlier.append(name)
-        if len(earlier) == 1:
-            continue
-        for function in _functions_with_info(field):
+    names = [*model.__pydantic_fields__]
+    for name, functions in find_looking_fields(model).items():
+        seen = frozenset(names[: names.index(name) + 1])
+        for function in functions:
             shown = getattr(function, "__name__", repr(function))
-            yield CrossCheck(shown, frozenset(earlier), is_computed=False)
-
-
-def find_model_fields(schema: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    """Return the core schemas of a model's fields, from the model's core schema."""
-    while schema["type"] != "model-fields":
-        if schema["type"] == "definition-ref" or "schema" not in schema:
-            return MappingProxyType({})
-        schema = schema["schema"]
-    return schema["fields"]
+            yield CrossCheck(shown, seen, is_computed=False)
 
 
 def _functions_with_info(schema: Any) -> Iterator[Any]:

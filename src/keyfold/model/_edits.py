@@ -149,7 +149,7 @@ def change_of(entity: Any, fields: Mapping[str, Any]) -> Update[Any]:
         changed = entity.model_copy()
         changed.__dict__.update(fields)
         return _write_changes(schema, entity, changed, set(fields))
-    changed = _with_values(entity, fields)
+    changed = entity.model_copy(update=fields)
     for name in schema.key_fields:
         if getattr(changed, name) != getattr(entity, name):
             raise KeyFieldChanged(schema.name, name)
@@ -200,16 +200,6 @@ def _based_on(schema: EntitySchema, differing: Iterable[str], fields: Iterable[s
         if any(map(check.concerns, differing)):
             names |= set(fields) if check.depends is None else check.depends
     return names
-
-
-def _with_values(entity: Any, fields: Mapping[str, Any]) -> Any:
-    """Return an entity with other values, validated as a whole."""
-    held = entity.__dict__
-    model = _schema_of(entity).entity
-    values = {name: held[name] for name in model.__pydantic_fields__}
-    return model.__pydantic_validator__.validate_python(
-        {**values, **_extra_of(entity), **fields}, by_alias=False, by_name=True
-    )
 
 
 def _extra_of(entity: BaseModel) -> Mapping[str, Any]:

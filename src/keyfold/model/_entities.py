@@ -31,6 +31,7 @@ from keyfold.model._tables import Table
 from keyfold.model._unique import read_unique
 from keyfold.model._updates import Update
 from keyfold.model._upgrades import Upgrade
+from keyfold.model._value_validation import EntityRules, rules_of
 from keyfold.model._writes import Check, Presence, Put, make_put
 
 KeyDeclaration = str | Shard | Sequence[str | Shard]
@@ -156,6 +157,7 @@ class Entity(BaseModel, metaclass=EntityMeta):
     model_config = ConfigDict(frozen=True)
 
     _keyfold_declaration: ClassVar[Declaration | None]
+    _keyfold_rules: ClassVar[EntityRules | None]
     _keyfold_schema: ClassVar[EntitySchema | None]
     _keyfold_shape: ClassVar[ResultShape[Any] | None]
     _keyfold_table: ClassVar[Table | None]
@@ -195,6 +197,15 @@ class Entity(BaseModel, metaclass=EntityMeta):
         date as it is. Conditions, filters and `update` work on what is stored.
         """
         return stored
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, with the values of `update` validated and converted like new ones.
+
+        The entity's validators run. Raises pydantic's ValidationError, and FieldUnknown for a name
+        that is not a field. `model_construct` makes an entity without validation.
+        """
+        copied = super().model_copy(deep=deep)
+        return copied if not update else rules_of(type(self)).change_copy(copied, update)
 
     # Reads.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
 from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, ValueInvalid
 from keyfold.expressions import (
@@ -31,7 +31,7 @@ C = TypeVar("C")
 # DynamoDB's limit on the operands of IN.
 _MAX_OPTIONS = 100
 # Stands for the time at which a request runs, to check values that depend on it.
-_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 _ANY = ValueCodec(encode_any)
 
 
@@ -123,6 +123,8 @@ class PathInfo:
     path: Path
     codec: ValueCodec
     stored: StoredField | None = None
+    # The path by the names of fields, where `path` has those of attributes.
+    names: tuple[str | int | Placeholder, ...] = ()
 
 
 class FieldPath(Comparable[Any]):
@@ -152,7 +154,7 @@ class FieldPath(Comparable[Any]):
         codec = self._info.codec
         if isinstance(key, Placeholder):
             check_kinds(self, {"L", "M"}, "it has no members")
-            return self._inside(f"[{key}]", str(key), codec.members or _ANY)
+            return self._inside(f"[{key}]", str(key), codec.members or _ANY, name=key)
         if not isinstance(key, int) or isinstance(key, bool) or key < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise PathInvalid(repr(self), f"{key!r} is not a list position: those start at 0")
         if codec.kinds and "L" not in codec.kinds:
@@ -172,11 +174,18 @@ class FieldPath(Comparable[Any]):
         return self._inside(text, name, codec.members or _ANY)
 
     def _inside(
-        self, text: str, step: str | int, codec: ValueCodec, stored: StoredField | None = None
+        self,
+        text: str,
+        step: str | int,
+        codec: ValueCodec,
+        stored: StoredField | None = None,
+        name: Placeholder | None = None,
     ) -> FieldPath:
         info = self._info
         path = Path((*info.path.steps, step), owner=info.owner)
-        return FieldPath(PathInfo(info.owner, info.text + text, path, codec, stored))
+        own = (step if stored is None else stored.name) if name is None else name
+        names = (*info.names, own)
+        return FieldPath(PathInfo(info.owner, info.text + text, path, codec, stored, names))
 
     def _left(self) -> Operand:
         return self._info.path
@@ -185,7 +194,14 @@ class FieldPath(Comparable[Any]):
         return operand_for(self, value)
 
     def in_(self, *options: Any) -> Condition:
-        """Equal to one of `options`, of which there are at most 100."""
+        """Equal to one of `options`, of which there are at most 100.
+
+        They may also be passed as one list, tuple or set: `Order.f.status.in_(["new", "paid"])`.
+        """
+        if len(options) == 1 and not self._info.codec.kinds & {"L", "SS", "NS", "BS"}:
+            (only,) = options
+            if isinstance(only, list | tuple | set | frozenset):
+                options = tuple(cast(list[Any], only))
         if not 1 <= len(options) <= _MAX_OPTIONS:
             fact = f"in_() takes 1 to {_MAX_OPTIONS} options, not {len(options)}"
             raise PathInvalid(repr(self), fact)
@@ -242,7 +258,7 @@ def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> 
     encode = encode or path_info(path).codec.encode
     try:
         if has_moment(value):
-            encode(resolve_moments(value, _SAMPLE_TIME))
+            encode(resolve_moments(value, SAMPLE_TIME))
         return to_literal(value, encode)
     except ValueInvalid as error:
         raise error.inside(repr(path)) from None
@@ -281,7 +297,8 @@ def field_path(schema: EntitySchema, name: str) -> FieldPath:
     field = schema.fields.get(name)
     if field is None:
         if schema.codec.has_extra and name not in schema.known_names:
-            return FieldPath(PathInfo(schema.name, name, Path((name,), owner=schema.name), _ANY))
+            path = Path((name,), owner=schema.name)
+            return FieldPath(PathInfo(schema.name, name, path, _ANY, names=(name,)))
         raise FieldUnknown(schema.name, name, tuple(schema.fields))
     if field.is_part:
         raise PathInvalid(
@@ -290,4 +307,4 @@ def field_path(schema: EntitySchema, name: str) -> FieldPath:
             "condition. To change it, delete the entity and put another, in a transaction",
         )
     path = Path((field.stored,), owner=schema.name)
-    return FieldPath(PathInfo(schema.name, name, path, field.codec, field))
+    return FieldPath(PathInfo(schema.name, name, path, field.codec, field, (name,)))

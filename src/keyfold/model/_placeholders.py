@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+
+class PlaceholderText(str):
+    """The text of a placeholder, such as `{base}`; it can stand for any text."""
+
+    __slots__ = ()
 
 
 class Placeholder:
@@ -22,7 +30,7 @@ class Placeholder:
         object.__setattr__(self, "_text", text)
 
     def __str__(self) -> str:
-        return "{" + self._text + "}"
+        return PlaceholderText("{" + self._text + "}")
 
     __repr__ = __str__
 
@@ -84,6 +92,19 @@ class Placeholder:
     def _member(self, index: object) -> Any:
         """Return a placeholder for one member."""
         return Placeholder(f"{self._text}[{index}]")
+
+
+def has_placeholder(value: Any) -> bool:
+    """Return whether a value is a placeholder or contains one."""
+    if isinstance(value, Placeholder | PlaceholderText):
+        return True
+    if isinstance(value, BaseModel):
+        return has_placeholder(value.__dict__)
+    if isinstance(value, Mapping):
+        return any(map(has_placeholder, cast(Mapping[Any, Any], value).values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(has_placeholder, cast(list[Any], value)))
+    return False
 
 
 def _show(value: object) -> str:

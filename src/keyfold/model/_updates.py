@@ -26,6 +26,8 @@ from keyfold.expressions import (
     join_all,
 )
 from keyfold.model._any_values import encode_any
+from keyfold.model._bounds import FieldBound
+from keyfold.model._checked_changes import USE_CHANGE, CheckedField, check_field
 from keyfold.model._codecs import StoredField
 from keyfold.model._expiry import not_expired
 from keyfold.model._formatting import show_item
@@ -55,8 +57,6 @@ from keyfold.values import AttributeValue, Item
 E_co = TypeVar("E_co", covariant=True)
 
 _SETS = {"SS", "NS", "BS"}
-# What to do about a change that an update cannot check.
-USE_CHANGE = "Read the entity and use its change(), or skip the check with unchecked()."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ class Update(Write[E_co], Generic[E_co]):
     returns_nothing: bool = False
     # Whether the changes that follow are not checked; see `unchecked`.
     is_unchecked: bool = False
+    # Conditions that keep changed fields within their bounds.
+    bounds: tuple[FieldBound, ...] = ()
     # What an instance has of the fields that index keys are made from. Those that the update uses
     # become conditions. The stored item may lack `unstored` ones, which have a default.
     seen: Mapping[str, Any] | None = None
@@ -99,17 +101,26 @@ class Update(Write[E_co], Generic[E_co]):
         return self.key
 
     def set(self, field: FieldPath, value: Any) -> Self:
-        """Set a field to a value, another field or a time such as `now`; None removes it."""
-        stored = path_info(_path(field)).stored
-        is_set = stored is not None and stored.is_set
-        if value is None or (is_set and isinstance(value, set | frozenset) and not value):
+        """Set a field to a value, another field or a time such as `now`; None removes it.
+
+        The value is validated and converted as if the entity were created with it. Raises
+        ValueInvalid.
+        """
+        info = path_info(_path(field))
+        if value is None:
             return self.remove(field)
         if isinstance(value, FieldPath) or has_moment(value):
-            return self._set_computed(
-                field, "a value computed at run time", operand_for(field, value)
-            )
-        action = SetTo(self._target(field), value_operand(field, value))
-        return self._with(action, self._assign(field, value))
+            return self._set_computed(field, "a value computed at run time", value)
+        path = self._target(field)
+        checked, bounds = self._checked(field), ()
+        if checked is not None:
+            value = checked.convert(value)
+            bounds = checked.member_bounds()
+        is_set = info.stored is not None and info.stored.is_set
+        if value is None or (is_set and isinstance(value, set | frozenset) and not value):
+            return self.remove(field)
+        action = SetTo(path, value_operand(field, value))
+        return self._with(action, self._assign(field, value), bounds)
 
     def set_from(self, patch: Patch) -> Self:
         """Set the fields of a patch: a mapping by field name, or a model's fields that are set.
@@ -128,9 +139,8 @@ class Update(Write[E_co], Generic[E_co]):
 
     def set_if_absent(self, field: FieldPath, value: Any) -> Self:
         """Set a field if it has no value yet; otherwise leave it unchanged."""
-        path = path_info(_path(field)).path
-        source = FunctionCall("if_not_exists", (path, operand_for(field, value)))
-        return self._set_computed(field, "set_if_absent()", source)
+        path_info(_path(field))
+        return self._set_computed(field, "set_if_absent()", value, if_absent=True)
 
     def remove(self, field: FieldPath) -> Self:
         """Remove a field; the entity leaves every sparse index whose key is made from the field."""
@@ -139,33 +149,67 @@ class Update(Write[E_co], Generic[E_co]):
         if stored is not None and stored.is_needed:
             fact = f"{field!r} is required: the entity could not be read without it"
             raise UpdateInvalid(self.schema.name, fact, "Set it to another value.")
-        return self._with(Remove(path), self._assign(field, None))
+        checked, bounds = self._checked(field), ()
+        if checked is not None:
+            bounds = checked.member_bounds(is_removed=True)
+            if stored is not None and (stored.is_set or stored.accepts_none):
+                checked.check_absence(set[Any]() if stored.is_set else None)
+        return self._with(Remove(path), self._assign(field, None), bounds)
 
     def increment(self, field: FieldPath, by: Any = 1) -> Self:
-        """Add `by` to a number; fails if the field has no value."""
+        """Add `by` to a number; fails if the field has no value.
+
+        The bounds of the field (`ge`, `le` and the like) become part of the condition. If the sum
+        would leave them, the update fails with OutOfBounds.
+        """
         check_kinds(_path(field), {"N"}, "increment() is for numbers")
-        source = Arithmetic("+", path_info(field).path, operand_for(field, by))
-        return self._set_computed(field, "increment()", source)
+        self._check_no_dependents(field, "increment()")
+        path, checked, bounds = self._target(field), self._checked(field), ()
+        if checked is not None:
+            if isinstance(by, FieldPath):
+                bounds = checked.bounds_with(by)
+            else:
+                by, bounds = checked.sum_bounds(by, counts_absent=False)
+        source = Arithmetic("+", path, operand_for(field, by))
+        return self._with(SetTo(path, source), bounds=bounds)
 
     def add(self, field: FieldPath, value: Any) -> Self:
-        """Add to a number, or add members to a set; a missing value counts as 0 or empty."""
+        """Add to a number, or add members to a set; a missing value counts as 0 or empty.
+
+        The bounds of the field become part of the condition, as for `increment`. If several
+        members are added to a set with a `max_length`, each counts as new unless all are in it.
+        """
         check_kinds(_path(field), {"N", *_SETS}, "add() is for numbers and sets")
         self._check_no_dependents(field, "add()")
-        return self._with(AddTo(self._target(field), value_operand(field, value)))
+        path, checked, bounds = self._target(field), self._checked(field), ()
+        if checked is not None and path_info(field).codec.kinds & _SETS:
+            value, bounds = checked.set_bounds(value, adds=True)
+        elif checked is not None:
+            value, bounds = checked.sum_bounds(value, counts_absent=True)
+        return self._with(AddTo(path, value_operand(field, value)), bounds=bounds)
 
     def delete(self, field: FieldPath, members: Any) -> Self:
-        """Delete members from a set."""
+        """Delete members from a set; its `min_length` becomes part of the condition."""
         check_kinds(_path(field), _SETS, "delete() is for members of sets")
         self._check_no_dependents(field, "delete()")
-        return self._with(DeleteFrom(self._target(field), value_operand(field, members)))
+        path, checked, bounds = self._target(field), self._checked(field), ()
+        if checked is not None:
+            members, bounds = checked.set_bounds(members, adds=False)
+        return self._with(DeleteFrom(path, value_operand(field, members)), bounds=bounds)
 
     def append(self, field: FieldPath, *members: Any) -> Self:
-        """Append members to a list; a missing list counts as empty."""
+        """Append members to a list; a missing list counts as empty.
+
+        The members are validated, and the list's lengths become part of the condition.
+        """
         check_kinds(_path(field), {"L"}, "append() is for lists")
-        path = path_info(field).path
+        self._check_no_dependents(field, "append()")
+        path, checked, bounds, given = self._target(field), self._checked(field), (), [*members]
+        if checked is not None:
+            given, bounds = checked.append_bounds(given)
         present = FunctionCall("if_not_exists", (path, to_literal([], encode_any)))
-        appended = FunctionCall("list_append", (present, value_operand(field, [*members])))
-        return self._set_computed(field, "append()", appended)
+        appended = FunctionCall("list_append", (present, value_operand(field, given)))
+        return self._with(SetTo(path, appended), bounds=bounds)
 
     def where(self, condition: Condition) -> Self:
         """Make this a conditional write: it fails unless a condition holds for the stored item.
@@ -227,7 +271,8 @@ class Update(Write[E_co], Generic[E_co]):
                 own = In(path, tuple({"S": kind} for kind in kinds))
             exists = exists & (FunctionCall("attribute_not_exists", (path,)) | own)
         known = [self._expect(*each) for each in self.expected().items()]
-        whole = join_all(exists, *known, self.where_condition)
+        bounds = (each.condition for each in self.bounds)
+        whole = join_all(exists, *known, self.where_condition, *bounds)
         if self.schema.has_former_names and whole is not None:
             codec = self.schema.codec
             current = need_current_names(codec, self.actions)
@@ -337,17 +382,44 @@ class Update(Write[E_co], Generic[E_co]):
 
     # Changes.
 
-    def _with(self, action: Action, assigned: Mapping[str, Any] | None = None) -> Self:
+    def _with(
+        self,
+        action: Action,
+        assigned: Mapping[str, Any] | None = None,
+        bounds: tuple[FieldBound, ...] = (),
+    ) -> Self:
         self._check_no_overlap(action.path)
-        actions = (*self.actions, action)
         return replace(
-            self, actions=actions, assigned={**(self.assigned or {}), **(assigned or {})}
+            self,
+            actions=(*self.actions, action),
+            assigned={**(self.assigned or {}), **(assigned or {})},
+            bounds=(*self.bounds, *bounds),
         )
 
-    def _set_computed(self, field: FieldPath, change: str, value: Any) -> Self:
-        """Set a field to a value that is computed when the request runs."""
+    def _set_computed(
+        self, field: FieldPath, change: str, value: Any, *, if_absent: bool = False
+    ) -> Self:
+        """Set a field to a value that is known, or needed, only when the request runs."""
         self._check_no_dependents(field, change)
-        return self._with(SetTo(self._target(field), value))
+        path, checked, bounds = self._target(field), self._checked(field), ()
+        if checked is None:
+            source = operand_for(field, value)
+        elif isinstance(value, FieldPath):
+            bounds = checked.copy_bounds(value)
+            source = operand_for(field, value)
+        elif has_moment(value):
+            source = checked.defer(value)
+        else:
+            source = value_operand(field, checked.convert(value))
+        if checked is not None:
+            bounds = (*bounds, *checked.member_bounds())
+        if if_absent:
+            source = FunctionCall("if_not_exists", (path, source))
+        return self._with(SetTo(path, source), bounds=bounds)
+
+    def _checked(self, field: FieldPath) -> CheckedField | None:
+        """Return a field with the rules of its value; None if it is not to be checked."""
+        return None if self.is_unchecked else check_field(self.schema.entity, field)
 
     def _target(self, field: FieldPath) -> Path:
         """Return the path of a field; raises UpdateInvalid if it cannot be changed."""

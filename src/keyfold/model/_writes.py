@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
+from pydantic import BaseModel
+
 from keyfold.errors import UpdateInvalid, WriteRefused
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
 from keyfold.model._any_values import encode_any
@@ -381,6 +383,11 @@ def expiry_in(schema: EntitySchema, delay: timedelta) -> Moment:
     return now + delay
 
 
+def copy_unchecked(entity: Any, changes: Mapping[str, Any]) -> Any:
+    """Return a copy of an entity with values that are known to be valid: a version, an expiry."""
+    return BaseModel.model_copy(entity, update=changes)
+
+
 def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Presence) -> Put[Any]:
     """Return a request that writes an entity, with its item encoded now."""
     item = schema.encode(entity)
@@ -392,5 +399,5 @@ def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Pres
         if not isinstance(held, Placeholder):
             following = 1 if presence is Presence.MUST_NOT_EXIST else (held or 0) + 1
             item[version.stored] = {"N": str(following)}
-            entity = entity.model_copy(update={version.name: following})
+            entity = copy_unchecked(entity, {version.name: following})
     return Put(table, schema, entity, item, presence)

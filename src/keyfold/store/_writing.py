@@ -13,8 +13,10 @@ from keyfold.errors import (
     ItemInvalid,
     KeyfoldError,
     NotFound,
+    OutOfBounds,
     VersionConflict,
 )
+from keyfold.expressions.conditions import compile_condition
 from keyfold.model._any_values import decode_any
 from keyfold.model._calls import STORE, ApiCall, Calls
 from keyfold.model._expiry import whole_seconds
@@ -23,7 +25,7 @@ from keyfold.model._former_names import find_former_name
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._updates import Update
-from keyfold.model._writes import Delete, Presence, Put, Write
+from keyfold.model._writes import Delete, Presence, Put, Write, copy_unchecked
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
 from keyfold.store._plans import Plan, RunContext, retry
 from keyfold.values import AttributeValue, Item
@@ -84,7 +86,7 @@ def written(context: RunContext, request: Put[Any]) -> Any:
     assert field is not None  # only entities with a TTL field have an expiry
     expires = request.resolve_item(context.now)[field.stored]
     decode = field.codec.decode or decode_any
-    return request.entity.model_copy(update={field.name: decode(expires)})
+    return copy_unchecked(request.entity, {field.name: decode(expires)})
 
 
 def decode_item(
@@ -143,6 +145,9 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
             conflict = _find_conflict(request, item, found)
             if conflict is not None:
                 return VersionConflict(schema.name, key, conflict, found)
+            broken = _find_bound(request, item)
+            if broken is not None:
+                return OutOfBounds(schema.name, key, broken, found)
             if isinstance(request, Update) and item is not None:
                 former = find_former_name(schema.codec, request.actions, item)
                 if former is not None:
@@ -151,6 +156,15 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
         case _:
             pass
     return ConditionFailed(schema.name, key, "the condition does not hold", found)
+
+
+def _find_bound(request: Write[Any], item: Item | None) -> str | None:
+    """Return what the bound says that an update would violate; None if it violates none."""
+    if isinstance(request, Update):
+        for each in request.bounds:
+            if not compile_condition(each.condition).holds(item or {}):
+                return each.fact
+    return None
 
 
 def _find_conflict(
