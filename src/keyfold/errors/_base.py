@@ -9,6 +9,17 @@ class KeyfoldError(Exception):
     """The base class of every error that Keyfold raises on purpose."""
 
     code: ClassVar[str] = "keyfold"
+    # A message for clients of an API, by the names of facts. It has no keys and no stored values:
+    # classes that do not declare their own say nothing of what happened.
+    public_template: ClassVar[str] = "The request could not be carried out."
+
+    @property
+    def public(self) -> str:
+        """A message for clients of an API: it has no raw keys, stored values or conditions.
+
+        It may quote what the client sent. `str(error)` is for developers and logs.
+        """
+        return self.public_template
 
     def __init_subclass__(cls) -> None:
         """Make tracebacks show `keyfold.errors`, from which callers import the error."""
@@ -56,6 +67,14 @@ class TemplatedError(KeyfoldError):
         text = self.message_template.format_map({**vars(self), **self._words()})
         # Some templates end with advice, which may be empty.
         return f"{text.rstrip(' ')} [{self.code}]"
+
+    @property
+    def public(self) -> str:
+        """A message for clients of an API: it has no raw keys, stored values or conditions.
+
+        It may quote what the client sent. `str(error)` is for developers and logs.
+        """
+        return self.public_template.format_map({**vars(self), **self._words()}).rstrip(" ")
 
     def _words(self) -> dict[str, str]:
         """Return the template's words that are not fields, or that replace the value of one."""

@@ -29,6 +29,7 @@ class ValueInvalid(_SubjectError):
     """A value cannot be stored."""
 
     code = "value-invalid"
+    public_template = "{subject}: {fact}."
 
     def inside(self, owner: str) -> ValueInvalid:
         """Return the same error with the field `owner` as its subject."""
@@ -58,6 +59,7 @@ class FieldUnknown(TemplatedError, AttributeError):
 
     code = "field-unknown"
     message_template = "{owner}: unknown field {field!r}; known fields: {known}."
+    public_template = "{owner}: unknown field {field!r}."
     owner: str
     field: str
     known: tuple[str, ...]

@@ -10,6 +10,7 @@ class IdInvalid(TemplatedError, ValueError):
 
     code = "id-invalid"
     message_template = "{kind}: {fact}; got {received}. {advice}"
+    public_template = "{kind}: {fact}; got {received}."
     kind: str
     fact: str
     received: str
@@ -36,6 +37,7 @@ class KeyRangeInvalid(_KeyTemplateError):
     """A key template cannot give exactly the range or prefix that was asked for."""
 
     code = "key-range-invalid"
+    public_template = "{owner} {fact}."
 
 
 class MissingKeyPart(TemplatedError, ValueError):
@@ -43,6 +45,7 @@ class MissingKeyPart(TemplatedError, ValueError):
 
     code = "key-missing-part"
     message_template = "{owner}: key template {template!r} needs {part!r}; got {given}."
+    public_template = "{owner} needs {part!r}."
     owner: str
     template: str
     part: str
@@ -59,6 +62,7 @@ class KeyPartInvalid(TemplatedError, ValueError):
     message_template = (
         "{owner}: part {part!r} of key template {template!r} {fact}; got {received}. {advice}"
     )
+    public_template = "{owner}: {part!r} {fact}; got {received}."
     owner: str
     template: str
     part: str

@@ -10,6 +10,7 @@ class ConditionFailed(TemplatedError):
 
     code = "condition-failed"
     message_template = "{entity} {key}: {fact}."
+    public_template = "{entity}: a condition of the request does not hold."
     entity: str
     key: str
     fact: str
@@ -20,18 +21,21 @@ class AlreadyExists(ConditionFailed):
     """The entity to create already exists."""
 
     code = "already-exists"
+    public_template = "{entity} already exists."
 
 
 class NotFound(ConditionFailed):
     """The entity to change does not exist."""
 
     code = "not-found"
+    public_template = "{entity} does not exist."
 
 
 class VersionConflict(ConditionFailed):
     """The entity was written by someone else since it was read."""
 
     code = "version-conflict"
+    public_template = "{entity} was changed by someone else. Read it again."
 
 
 class OutOfBounds(ConditionFailed):
@@ -44,6 +48,7 @@ class UniqueTaken(ConditionFailed):
     """Another entity already has this value of a unique field; `field` names the field."""
 
     code = "unique-taken"
+    public_template = "{entity}: this {field} is already taken."
     field: str = ""
 
 
@@ -53,6 +58,12 @@ class TransactionFailed(TemplatedError):
     code = "transaction-failed"
     message_template = "transaction: it was not carried out. {reasons}"
     reasons: tuple[KeyfoldError | None, ...]
+
+    @property
+    def public(self) -> str:
+        """The messages of the reasons, for clients of an API."""
+        found = dict.fromkeys(each.public for each in self.reasons if each is not None)
+        return " ".join(found) or self.public_template
 
     def _words(self) -> dict[str, str]:
         return {
@@ -69,6 +80,7 @@ class CursorInvalid(TemplatedError, ValueError):
 
     code = "cursor-invalid"
     message_template = "cursor: {fact}. Start again without a cursor."
+    public_template = "The cursor is not valid. Start again without a cursor."
     fact: str
 
 
@@ -120,6 +132,7 @@ class Unavailable(TemplatedError):
 
     code = "unavailable"
     message_template = "{operation}: tried {attempts} times; {reason}."
+    public_template = "The service is not available. Try again later."
     operation: str
     attempts: int
     reason: str
@@ -139,6 +152,7 @@ class SizeExceeded(TemplatedError, ValueError):
 
     code = "size-exceeded"
     message_template = "{entity} {key}: {fact}."
+    public_template = "{entity}: {fact}."
     entity: str
     key: str
     fact: str
@@ -154,6 +168,9 @@ class OutcomeUnknown(TemplatedError):
     message_template = (
         "{request}: {operation} failed, and may or may not have been carried out: {reason}. "
         "Read what is stored before you repeat it."
+    )
+    public_template = (
+        "It is unknown whether the request was carried out. Check before you repeat it."
     )
     request: str
     operation: str

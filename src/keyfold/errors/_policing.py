@@ -13,6 +13,7 @@ class AccessDenied(TemplatedError, PermissionError):
 
     code = "access-denied"
     message_template = "{role}: {action}{where} is denied: {fact}."
+    public_template = "Access is denied."
     role: str
     action: str
     table: str | None

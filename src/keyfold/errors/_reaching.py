@@ -12,6 +12,7 @@ class Unreachable(TemplatedError, ConnectionError):
     message_template = (
         "cannot reach {endpoint}: {operation} was tried {times}; {detail}. Nothing was changed."
     )
+    public_template = "The service is not available. Try again later."
     endpoint: str
     operation: str
     attempts: int

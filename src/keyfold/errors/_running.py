@@ -127,6 +127,7 @@ class FileBusy(_FileError):
     message_template = (
         "{path}: {detail}. Nothing was written; try again, or open it with a longer busy_seconds."
     )
+    public_template = "The service is not available. Try again later."
 
 
 class FileFailed(_FileError):

@@ -20,6 +20,7 @@ from keyfold.model._edits import (
 )
 from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
+from keyfold.model._keywords import check_keywords
 from keyfold.model._operands import check_condition
 from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._patches import Patch, read_patch
@@ -49,6 +50,11 @@ class EntityOptions(ConfigDict, total=False):
     kind: str | Sequence[str]
     unique: str | Sequence[str] | Mapping[str, str]
     fallback: bool
+
+
+_KEYWORDS = tuple(
+    name for name in EntityOptions.__annotations__ if name not in ConfigDict.__annotations__
+)
 
 
 @dataclass_transform(
@@ -165,6 +171,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
     def __init_subclass__(cls, **options: Unpack[EntityOptions]) -> None:
         """Read the options of a class statement; raises DeclarationInvalid."""
         super().__init_subclass__()
+        # Pydantic has taken the keywords of its configuration.
+        check_keywords(cls.__name__, options, _KEYWORDS, ConfigDict.__annotations__)
         # Checked before pydantic reads the fields, because it would warn about these names first.
         decorated = [each for each, value in vars(cls).items() if isinstance(value, _DECORATED)]
         _check_names(cls.__name__, [*get_annotations(cls), *decorated])

@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
@@ -645,3 +645,45 @@ def test_the_table_is_made_with_the_types_of_its_keys() -> None:
             }
         ],
     }
+
+
+def test_a_misspelt_keyword_of_a_class_names_the_nearest() -> None:
+    table = Table("Own", key=Key("pk"), indexes=[])
+    options: dict[str, Any] = {"table": table, "key": "A#{code}"}
+
+    def declare(**more: Any) -> None:
+        class Order(Entity, **more):
+            code: str
+
+    assert problems_of(lambda: declare(tabel=table, key="A#{code}")) == [
+        "Order: unknown keyword 'tabel'. Did you mean 'table'?"
+    ]
+    assert problems_of(lambda: declare(**options, indexs={}, colour="red")) == [
+        "Order: unknown keyword 'indexs'. Did you mean 'indexes'?",
+        "Order: unknown keyword 'colour'. Known: table, key, indexes, kind, unique, fallback.",
+    ]
+    # Pydantic's keywords are keywords of an entity, too.
+    assert problems_of(lambda: declare(**options, extar="allow")) == [
+        "Order: unknown keyword 'extar'. Did you mean 'extra'?"
+    ]
+    declare(**options, extra="allow", title="An order")
+    assert "Order" in table.entities
+
+
+def test_a_base_class_may_take_keywords_of_its_own() -> None:
+    table = Table("Own", key=Key("pk"))
+
+    class Base(Entity):
+        flavour: ClassVar[str]
+
+        def __init_subclass__(cls, flavour: str, **options: Any) -> None:
+            super().__init_subclass__(**options)
+            cls.flavour = flavour
+
+    options: dict[str, Any] = {"table": table, "key": "T#{code}", "flavour": "green"}
+
+    class Tea(Base, **options):
+        code: str
+
+    assert Tea.flavour == "green"
+    assert "Tea" in table.entities
