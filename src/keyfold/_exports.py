@@ -14,6 +14,7 @@ from keyfold.model import Change as Change
 from keyfold.model import Check as Check
 from keyfold.model import Collection as Collection
 from keyfold.model import Condition as Condition
+from keyfold.model import CreatedAt as CreatedAt
 from keyfold.model import Delete as Delete
 from keyfold.model import Entity as Entity
 from keyfold.model import Expiry as Expiry
@@ -34,6 +35,7 @@ from keyfold.model import Table as Table
 from keyfold.model import Transaction as Transaction
 from keyfold.model import UnixTime as UnixTime
 from keyfold.model import Update as Update
+from keyfold.model import UpdatedAt as UpdatedAt
 from keyfold.model import Version as Version
 from keyfold.model import attr as attr
 from keyfold.model import batch as batch

@@ -9,7 +9,7 @@ from keyfold.model._changes import Change, ChangeKind, Handler, Images, Reaction
 from keyfold.model._collections import Collection
 from keyfold.model._cross_checks import computed_field, model_validator
 from keyfold.model._entities import Entity
-from keyfold.model._fields import Expiry, UnixTime, Version, attr, part
+from keyfold.model._fields import CreatedAt, Expiry, UnixTime, UpdatedAt, Version, attr, part
 from keyfold.model._keys import Index, Key, Shard
 from keyfold.model._moments import Moment, now
 from keyfold.model._paged_reads import Query, Scan
@@ -30,6 +30,7 @@ __all__ = [
     "Check",
     "Collection",
     "Condition",
+    "CreatedAt",
     "Delete",
     "Entity",
     "Expiry",
@@ -54,6 +55,7 @@ __all__ = [
     "Transaction",
     "UnixTime",
     "Update",
+    "UpdatedAt",
     "Version",
     "attr",
     "batch",

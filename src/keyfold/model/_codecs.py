@@ -537,8 +537,9 @@ def _accepts_none(annotation: Any) -> bool:
 
 
 def _has_mark(annotation: Any, metadata: Sequence[Any], mark: type) -> bool:
-    if any(isinstance(each, mark) for each in metadata):
-        return True
+    for each in metadata:
+        if isinstance(each, mark) or (get_origin(each) is Annotated and _has_mark(each, (), mark)):
+            return True
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _has_mark(arguments[0], arguments[1:], mark)

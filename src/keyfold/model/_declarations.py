@@ -11,6 +11,7 @@ from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
 from keyfold.model._codecs import CodecRules, ModelCodec, ValueCodec, codec_for
 from keyfold.model._codecs import read_fields as read_model_fields
+from keyfold.model._completion import find_timestamp_problems, read_completion
 from keyfold.model._cross_checks import find_cross_checks, find_depends_problems
 from keyfold.model._fields import CountsWrites
 from keyfold.model._former_names import find_former_problems
@@ -38,6 +39,8 @@ class Declaration:
     shard: Shard | None = None
     is_fallback: bool = False
     upgrade: Upgrade | None = None
+    # Whether the entity has a before_write() of its own.
+    has_before_write: bool = False
 
 
 def build_schema(
@@ -98,6 +101,8 @@ def build_schema(
             f"{name}.{ttl_field.name}: it is stored as {table.ttl!r}, the table's ttl, which must "
             "be a number of seconds. Declare it as Expiry."
         )
+    key_fields = {field for part in keys for field in part.fields}
+    problems += find_timestamp_problems(name, codec, key_fields)
     if len(versions) > 1:
         problems.append(f"{name}: it has several Version fields; keep one.")
     if len(problems) > found:
@@ -128,6 +133,7 @@ def build_schema(
         shard=None if declaration.shard is None else declaration.shard.name,
         upgrade=declaration.upgrade,
         cross_checks=cross_checks,
+        completion=read_completion(codec, has_hook=declaration.has_before_write),
     )
 
 

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from types import MethodType
-from typing import Any, Protocol, TypeVar, cast, overload
+from typing import Any, Generic, NoReturn, Protocol, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
 from keyfold.errors import FieldUnknown, KeyFieldChanged, UpdateInvalid
 from keyfold.expressions import Action, Path, Remove, SetTo
+from keyfold.model._deferred_writes import DeferredWrite, complete_entity
+from keyfold.model._paths import FieldPath
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._reads import Get, Ref, ResultShape
+from keyfold.model._requests import resolve_now
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._updates import Update
 from keyfold.model._upgrades import with_upgrade
@@ -25,6 +29,7 @@ from keyfold.model._writes import Delete
 from keyfold.values import Item
 
 E = TypeVar("E", bound=BaseModel)
+E_co = TypeVar("E_co", covariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -148,24 +153,72 @@ def change_of(entity: Any, fields: Mapping[str, Any]) -> Update[Any]:
         # The change is only explained: every field that is given counts as changed.
         changed = entity.model_copy()
         changed.__dict__.update(fields)
-        return _write_changes(schema, entity, changed, set(fields))
+        return _compare(schema, entity, set(fields), changed)
     changed = entity.model_copy(update=fields)
     for name in schema.key_fields:
         if getattr(changed, name) != getattr(entity, name):
             raise KeyFieldChanged(schema.name, name)
-    return _write_changes(schema, entity, changed, None)
+    update = _compare(schema, entity, None, changed)
+    if not update.actions or schema.completion is None or not schema.completion.has_hook:
+        return update
+    return DeferredChange(
+        schema.table,
+        schema,
+        update.key,
+        update.values,
+        entity=entity.model_copy(deep=True),
+        changed=changed.model_copy(deep=True),
+    )
 
 
-def _write_changes(
-    schema: EntitySchema, entity: Any, changed: Any, given: set[str] | None
+@dataclass(frozen=True, slots=True)
+class DeferredChange(DeferredWrite, Update[E_co], Generic[E_co]):
+    """A change of an entity with `before_write`, which is compared when it runs."""
+
+    entity: Any = None
+    changed: Any = None
+
+    def resolve(self, now: datetime) -> Update[E_co]:
+        """Return the update as it runs at `now`."""
+        completed = complete_entity(self.schema, self.changed, now)
+        update = _compare(self.schema, self.entity, None, completed)
+        return replace(
+            update,
+            where_condition=self.where_condition,
+            expiry=self.expiry,
+            known={**(update.known or {}), **(self.known or {})},
+            returns_nothing=self.returns_nothing,
+        )
+
+    @property
+    def changes_unique(self) -> bool:
+        """Whether the update may set unique fields, which `before_write` can do."""
+        return bool(self.schema.unique)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the body of the UpdateItem call."""
+        now = resolve_now(now)
+        return self.resolve(now).to_dynamodb(now=now)
+
+    def _target(self, field: FieldPath) -> NoReturn:
+        fact = f"before_write() has to see {field!r} with the other changes"
+        raise UpdateInvalid(self.schema.name, fact, "Pass all of them to change().")
+
+
+def _compare(
+    schema: EntitySchema, entity: Any, given: set[str] | None, changed: Any
 ) -> Update[Any]:
+    """Return an update that writes what differs, and the fields that are `given`."""
     old, new = schema.encode(entity), schema.encode(changed)
     attributes = {name: each.stored for name, each in schema.fields.items() if not each.is_part}
     attributes |= {name: name for name in {**_extra_of(entity), **_extra_of(changed)}}
+    completion = schema.completion
     differing = {
         name: stored
         for name, stored in attributes.items()
-        if old.get(stored) != new.get(stored) or (given is not None and name in given)
+        # Timestamps are the store's, whatever `before_write` saw.
+        if not (completion and completion.is_set_by_store(schema.fields.get(name)))
+        and (old.get(stored) != new.get(stored) or (given is not None and name in given))
     }
     computed = {
         stored for stored, _ in schema.computed.values() if old.get(stored) != new.get(stored)
@@ -207,17 +260,18 @@ def _extra_of(entity: BaseModel) -> Mapping[str, Any]:
 
 
 def _check_changeable(schema: EntitySchema, entity: Any, fields: Mapping[str, Any]) -> None:
-    for name in fields:
-        if name in schema.fields:
-            continue
-        if not schema.codec.has_extra or name in schema.known_names:
+    for name, value in fields.items():
+        if name not in schema.fields:
+            if schema.codec.has_extra and name not in schema.known_names:
+                continue
             raise FieldUnknown(schema.name, name, tuple(schema.fields))
-    version = schema.version_field
-    if version is None or version.name not in fields:
-        return
-    if fields[version.name] != getattr(entity, version.name):
-        fact = f"{version.name} is the Version field, which every write increments"
-        raise UpdateInvalid(schema.name, fact, "Leave it out.")
+        field, version, completion = schema.fields[name], schema.version_field, schema.completion
+        is_timestamp = completion is not None and completion.is_set_by_store(field)
+        if (field is version or is_timestamp) and value != getattr(entity, name):
+            shown = "a timestamp, which the store sets"
+            if not is_timestamp:
+                shown = "the Version field, which every write increments"
+            raise UpdateInvalid(schema.name, f"{name} is {shown}", "Leave it out.")
 
 
 def _schema_of(entity: Any) -> EntitySchema:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, dataclass_transform
 
@@ -11,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field
 from keyfold.errors import DeclarationInvalid
 from keyfold.expressions import Condition
 from keyfold.model._declarations import Declaration
+from keyfold.model._deferred_writes import defer_put
 from keyfold.model._edits import (
     DeleteMethod,
     UpdateMethod,
@@ -141,8 +144,8 @@ def _check_names(name: str, fields: Iterable[str]) -> None:
 
 
 _RESERVED_NAMES = frozenset(
-    {"change", "check", "create", "delete", "f", "get", "put", "query", "ref", "refresh"}
-    | {"replace", "scan", "update", "upgrade", "keyfold_schema"}
+    {"before_write", "change", "check", "create", "delete", "f", "get", "put", "query", "ref"}
+    | {"refresh", "replace", "scan", "update", "upgrade", "keyfold_schema"}
 )
 
 
@@ -180,9 +183,11 @@ class Entity(BaseModel, metaclass=EntityMeta):
         if table is not None:
             cls._keyfold_table = table
             has_upgrade = cls.upgrade.__func__ is not Entity.upgrade.__func__
-            cls._keyfold_declaration = _read_declaration(
+            declaration = _read_declaration(
                 cls.__name__, options, cls.upgrade if has_upgrade else None
             )
+            has_hook = cls.before_write is not Entity.before_write
+            cls._keyfold_declaration = replace(declaration, has_before_write=has_hook)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
@@ -268,6 +273,15 @@ class Entity(BaseModel, metaclass=EntityMeta):
         """Return a request that overwrites an existing entity; fails with NotFound if none exists."""
         return _make_put(self, Presence.MUST_EXIST)
 
+    def before_write(self, now: datetime) -> Self:  # noqa: ARG002 - for those that override it
+        """Return the entity as it is to be written at the time `now`; override it to derive fields.
+
+        The store calls it for `put`, `create`, `replace` and `change`, after setting timestamps. It
+        must be pure, as it may be called several times, and must not change the key. Updates of
+        single fields would bypass it, so they are refused: use `change`, or `update().unchecked()`.
+        """
+        return self
+
     update: ClassVar[UpdateMethod] = UpdateMethod()
     delete: ClassVar[DeleteMethod] = DeleteMethod()
 
@@ -309,7 +323,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
 def _make_put(entity: Entity, presence: Presence) -> Put[Any]:
     schema = type(entity).keyfold_schema()
-    return make_put(schema.table, schema, entity, presence)
+    put = make_put(schema.table, schema, entity, presence)
+    return put if schema.completion is None else defer_put(put)
 
 
 def _table(entity: EntityMeta) -> Table:

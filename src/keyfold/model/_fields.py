@@ -39,9 +39,29 @@ class CountsWrites:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class TimeOfCreation:
+    """The time at which the entity was created, by the store's clock.
+
+    The store sets it in the first write, unless it has a value already. Declare it with None as its
+    default, as the entity has no such time before. For a Unix time: `Annotated[UnixTime, CreatedAt]`.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOfWrite:
+    """The time of the last write of the entity, by the store's clock.
+
+    The store sets it in every write. Declare it with None as its default, as the entity has no such
+    time before the first. For a Unix time: `Annotated[UnixTime, UpdatedAt]`.
+    """
+
+
 UnixTime = Annotated[datetime, UnixSeconds()]
 Expiry = Annotated[datetime, UnixSeconds(), Expires()]
 Version = Annotated[int, CountsWrites()]
+CreatedAt = Annotated[datetime, TimeOfCreation()]
+UpdatedAt = Annotated[datetime, TimeOfWrite()]
 
 
 def attr(

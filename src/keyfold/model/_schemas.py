@@ -17,6 +17,7 @@ from keyfold.keys._annotations import find_type
 from keyfold.keys._shown_values import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Decode, Encode, ModelCodec, StoredField, ValueCodec
+from keyfold.model._completion import WriteCompletion
 from keyfold.model._cross_checks import CrossCheck
 from keyfold.model._former_names import has_former_names
 from keyfold.model._keys import TableLike
@@ -155,6 +156,8 @@ class EntitySchema:
     upgrade: Upgrade | None
     # Validators and computed fields that depend on several fields.
     cross_checks: tuple[CrossCheck, ...]
+    # What the store adds when it writes the entity; None if nothing.
+    completion: WriteCompletion | None
     # The parts of the primary key, and the fields that they are made from.
     keys: tuple[KeyPart, ...] = field(init=False)
     key_fields: frozenset[str] = field(init=False)

@@ -10,6 +10,7 @@ from typing import Any, Self
 from keyfold.api import MEMBERS
 from keyfold.errors import TransactionInvalid
 from keyfold.model._calls import CALLER, ApiCall, Calls
+from keyfold.model._deferred_writes import DeferredWrite, resolve_write
 from keyfold.model._keys import TableLike, identify
 from keyfold.model._reads import Get
 from keyfold.model._requests import Request
@@ -48,6 +49,15 @@ class Transaction(Request[list[Any]]):
         DynamoDB remembers a token for ten minutes.
         """
         return replace(self, token=_check_token(token))
+
+    def resolve(self, now: datetime) -> Transaction:
+        """Return the transaction as it runs at `now`, with its writes completed."""
+        if not any(isinstance(each, DeferredWrite) for each in self.requests):
+            return self
+        requests = [
+            each if isinstance(each, Get) else resolve_write(each, now) for each in self.requests
+        ]
+        return replace(self, requests=tuple(requests))
 
     def calls(self, now: datetime) -> Calls:
         """Return the TransactGetItems or TransactWriteItems call, without guard items."""

@@ -37,7 +37,7 @@ from keyfold.model._former_names import (
     replace_former_names,
 )
 from keyfold.model._keys import TableLike
-from keyfold.model._moments import Moment, has_moment
+from keyfold.model._moments import Moment, has_moment, now
 from keyfold.model._operands import check_condition, to_literal
 from keyfold.model._patches import Patch, read_patch
 from keyfold.model._paths import (
@@ -287,7 +287,7 @@ class Update(Write[E_co], Generic[E_co]):
         version = self.schema.version_field
         # The version stands for everything that an instance has seen.
         if self.seen and (version is None or version.name not in expected):
-            assigned = self.assigned or {}
+            assigned = self._assigned()
             for part in self._changed_index_parts():
                 if all(assigned.get(name, ...) is not None for name in part.fields):
                     expected |= {
@@ -342,8 +342,7 @@ class Update(Write[E_co], Generic[E_co]):
         After `set_from` and `Entity.change`, an update may change nothing. It then has no
         expression, only the condition: nothing is written, and the stored entity comes back.
         """
-        changes = bool(self.actions) or self.expiry is not None
-        if not changes and not self.may_change_nothing:
+        if not self._changes and not self.may_change_nothing:
             advice = "Call set() or another method that changes a field."
             raise UpdateInvalid(self.schema.name, "the update changes nothing", advice)
         now = resolve_now(now)
@@ -351,7 +350,7 @@ class Update(Write[E_co], Generic[E_co]):
         condition = self.condition()
         assert condition is not None  # an update always requires the entity to exist
         request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
-        if changes:
+        if self._changes:
             request["UpdateExpression"] = printer.write_update(self.all_actions(now))
         request["ConditionExpression"] = printer.write_condition(condition)
         if not self.returns_nothing:
@@ -360,9 +359,18 @@ class Update(Write[E_co], Generic[E_co]):
         printer.add_to(request)
         return request
 
+    @property
+    def _changes(self) -> bool:
+        """Whether it changes anything."""
+        return bool(self.actions) or self.expiry is not None
+
     def all_actions(self, now: datetime) -> tuple[Action, ...]:
         """Return the caller's changes, and those of index keys, version and expiry."""
-        actions = [*self.actions, *self._index_actions()]
+        actions = [*self.actions, *self._index_actions(now)]
+        completion = self.schema.completion
+        if completion is not None and completion.updated is not None:
+            updated = completion.updated
+            actions.append(SetTo(Path((updated.stored,)), updated.codec.encode(now)))
         version = self.schema.version_field
         if version is not None:
             actions.append(AddTo(Path((version.stored,)), to_literal(1, encode_any)))
@@ -434,12 +442,21 @@ class Update(Write[E_co], Generic[E_co]):
         if stored is not None and stored is self.schema.version_field:
             fact = f"{stored.name} is the Version field, which every write increments"
             raise UpdateInvalid(self.schema.name, fact, "Leave it out.")
+        completion = self.schema.completion
+        if stored is not None and completion is not None and completion.is_set_by_store(stored):
+            fact = f"{stored.name} is a timestamp, which the store sets"
+            raise UpdateInvalid(self.schema.name, fact, "Leave it out, or replace() the entity.")
         return info.path
 
     def _check_alone(self, field: FieldPath, stored: StoredField | None) -> None:
         """Raise UpdateInvalid if a check across fields may depend on a field."""
         schema = self.schema
-        if self.is_unchecked or not schema.cross_checks:
+        if self.is_unchecked:
+            return
+        if schema.completion is not None and schema.completion.has_hook:
+            fact = f"{field!r} cannot be updated alone because of before_write()"
+            raise UpdateInvalid(schema.name, fact, USE_CHANGE)
+        if not schema.cross_checks:
             return
         if stored is not None:
             check = schema.checked_by[stored.name]
@@ -514,16 +531,23 @@ class Update(Write[E_co], Generic[E_co]):
 
     def _changed_index_parts(self) -> list[KeyPart]:
         """Return the parts of index keys that are rendered from a field that is set."""
-        assigned = self.assigned or {}
+        assigned = self._assigned()
         return [
             part
             for part in self._index_parts()
             if part.template is not None and any(name in assigned for name in part.fields)
         ]
 
-    def _index_actions(self) -> list[Action]:
+    def _assigned(self, now: datetime | Moment = now) -> Mapping[str, Any]:
+        """Return the fields that are set as a whole, UpdatedAt included."""
+        assigned, completion = self.assigned or {}, self.schema.completion
+        if completion is None or completion.updated is None or not self._changes:
+            return assigned
+        return {**assigned, completion.updated.name: now}
+
+    def _index_actions(self, now: datetime) -> list[Action]:
         actions: dict[str, Action] = {}
-        assigned, known, seen = self.assigned or {}, self.known or {}, self.seen or {}
+        assigned, known, seen = self._assigned(now), self.known or {}, self.seen or {}
         for part in self._changed_index_parts():
             path = Path((part.attribute,))
             if any(name in assigned and assigned[name] is None for name in part.fields):

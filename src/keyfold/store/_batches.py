@@ -6,6 +6,7 @@ from typing import Any
 
 from keyfold.model._batches import Batch
 from keyfold.model._calls import ApiCall, Calls
+from keyfold.model._deferred_writes import resolve_write
 from keyfold.model._keys import identify
 from keyfold.model._reads import Get
 from keyfold.model._writes import Put
@@ -18,7 +19,8 @@ from keyfold.values import Item
 def plan_batch(context: RunContext, request: Batch[Any], calls: Calls) -> Plan[list[Any]]:
     """Run any number of gets, puts and deletes; return a result for each, in order."""
     results: list[Any] = [
-        written(context, each) if isinstance(each, Put) else None for each in request.requests
+        written(context, resolve_write(each, context.now)) if isinstance(each, Put) else None
+        for each in request.requests
     ]
     if len(calls) > 1:
         # A single call is refused as a whole. Of several, the first would be carried out already.

@@ -19,6 +19,8 @@ from keyfold.errors import (
 from keyfold.model._batches import Batch
 from keyfold.model._calls import Calls
 from keyfold.model._collections import CollectionGet
+from keyfold.model._deferred_writes import DeferredPut
+from keyfold.model._edits import DeferredChange
 from keyfold.model._formatting import show_item
 from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._reads import Get
@@ -136,6 +138,18 @@ def _plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[
     return make(context, request, calls)
 
 
+def _plan_deferred_put(context: RunContext, request: DeferredPut[Any], calls: Calls) -> Plan[Any]:
+    # The call has the item already.
+    item = calls[0].request["Item"]
+    return _plan_write(context, request.resolve(context.now, item), calls)
+
+
+def _plan_deferred_change(
+    context: RunContext, request: DeferredChange[Any], calls: Calls
+) -> Plan[Any]:
+    return _plan_write(context, request.resolve(context.now), calls)
+
+
 def _plan_create_or_get(context: RunContext, request: CreateOrGet[Any], calls: Calls) -> Plan[Any]:
     # If the outcome of the first attempt is unknown, the second finds the item that it created.
     with suppress(OutcomeUnknown):
@@ -145,7 +159,7 @@ def _plan_create_or_get(context: RunContext, request: CreateOrGet[Any], calls: C
 
 def _create_or_get(context: RunContext, request: CreateOrGet[Any], calls: Calls) -> Plan[Any]:
     try:
-        return (yield from _plan_write(context, request.put, calls))
+        return (yield from _find(request.put)(context, request.put, calls))
     except AlreadyExists as error:
         # The existing item is not of this entity, so there is nothing to return.
         if error.found is None:
@@ -164,6 +178,8 @@ _PLANS: dict[type[Any], _MakePlan] = {
     CollectionGet: plan_collection,
     Count: plan_count,
     CreateOrGet: _plan_create_or_get,
+    DeferredChange: _plan_deferred_change,
+    DeferredPut: _plan_deferred_put,
     Delete: _plan_write,
     First: plan_first,
     Get: plan_get,

@@ -80,7 +80,8 @@ def plan_transaction(context: RunContext, request: Transaction, calls: Calls) ->
         return (yield from _plan_reads(context, request, call))
     # The writes were admitted; what the store adds to them for unique values is its own.
     yield from _carry_out(context, request, call.on_own_authority())
-    return [written(context, each) if isinstance(each, Put) else None for each in request.requests]
+    resolved = request.resolve(context.now)
+    return [written(context, each) if isinstance(each, Put) else None for each in resolved.requests]
 
 
 def plan_guarded(context: RunContext, request: Write[Any], calls: Calls) -> Plan[Any]:
@@ -114,6 +115,7 @@ def _carry_out(context: RunContext, request: Transaction, call: ApiCall) -> Plan
     `call` has the writes alone, one for each request. Raises TransactionFailed, TransactionInvalid.
     """
     token, may_vary = _token_of(request, context.store.principal)
+    request = request.resolve(context.now)
     call.request["ClientRequestToken"] = token
     report_capacity(context, call)
     members: list[dict[str, Any]] = call.request["TransactItems"]
