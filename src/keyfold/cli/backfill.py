@@ -39,10 +39,11 @@ def backfill(
 ) -> None:
     """Update stored items to match their table's declaration.
 
-    Run it after you add an index, change the template of an index key, or give a field a
-    default. It writes only index keys, type attributes, computed fields and missing defaults.
-    The table can stay in use: an item that changes in the meantime is read and checked again.
-    If interrupted, run the same command again: it resumes.
+    Run it after you add an index, change the template of an index key, give a field a default,
+    rename what is stored, or change an upgrade. It writes the attributes that the declaration
+    would store in another form, and leaves those alone that are not declared. The table can stay
+    in use: an item that changes in the meantime is read and checked again. If interrupted, run
+    the same command again: it resumes.
 
     Exits with 1 if items match no entity; such items are left unchanged.
     """

@@ -72,9 +72,10 @@ class BackfillSummary:
 def backfill_table(
     location: TableLocation, declared: Table, options: Options, *, is_dry: bool = False
 ) -> BackfillSummary:
-    """Update index keys, type attributes and defaults that differ from the declaration.
+    """Update the attributes that the declaration would store in another form.
 
-    Only those attributes are written, on the condition that the attributes they derive from are
+    These are index keys, type attributes, computed fields, defaults, renamed attributes, and those
+    that `Entity.upgrade` changes. Only they are written, on the condition that the attributes they derive from are
     unchanged; an item that is changed concurrently is read and checked again. A dry run writes
     nothing, not even the rejects file. Raises TableMissing, CheckpointUnusable, FileTaken.
     """

@@ -78,10 +78,11 @@ class ItemPatch:
 def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     """Return the entity of a normalised item, and its patch; None if it is up to date.
 
-    Index keys, the type attribute and computed fields are compared with those that the
-    declaration derives from the item's fields; missing fields that have a default get it. Other
-    attributes are left alone. Raises ItemMismatch for an item that matches no entity, fails
-    validation, or would need a different primary key.
+    The item is read as an entity and encoded again: attributes that differ or are missing are set.
+    Former attribute names, attributes that `upgrade` dropped, and keys of indexes that the entity
+    is not in are removed. Attributes that are not declared are left alone. Raises ItemMismatch for
+    an item that matches no entity, fails validation, or would need a different primary key or
+    another unique value.
     """
     restored = restore_binaries(item)
     schema = _find_schema(table, restored)
@@ -92,23 +93,29 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
         raise ItemMismatch(str(error)) from error
     key = {name: item[name] for name in table.key.names}
     _check_key(schema, key, rendered)
-    # Attributes derived from fields: index keys, the type attribute, computed fields.
-    derived = set(schema.own_attributes) - key.keys()
-    wanted = derived | {name for name in schema.codec.by_stored if name not in item}
+    _check_unique(schema, item, rendered)
     sets = {
         name: rendered[name]
-        for name in sorted(wanted & rendered.keys())
+        for name in sorted(rendered.keys() - key.keys())
         if name not in item or not _is_same(item[name], rendered[name])
     }
-    # Keys of indexes that the entity is not in are removed, too.
-    keys_of_indexes = {name for index in table.indexes for name in index.key.names}
-    removable = (derived | keys_of_indexes) - key.keys() - schema.codec.by_stored.keys()
+    named, upgraded = schema.current_forms(restored)
+    # Former names, and what an upgrade dropped.
+    gone = item.keys() - upgraded.keys()
+    derived = schema.own_attributes.union(
+        name for index in table.indexes for name in index.key.names
+    )
+    removable = gone | (derived - key.keys() - schema.codec.by_stored.keys())
+    # An undeclared attribute that is the key of an index would leave the item in that index.
     kept = rendered.keys() & schema.declared_names
-    removes = tuple(sorted(name for name in removable & item.keys() if name not in kept))
+    removes = tuple(sorted(removable & item.keys() - kept))
     if not sets and not removes:
         return schema.name, None
-    sources = _find_sources(schema, [*sets, *removes]) - key.keys()
-    derived_from = {name: item.get(name) for name in sorted(sources)}
+    # An upgrade may depend on any attribute.
+    sources = (
+        item.keys() | sets if named is not upgraded else _find_sources(schema, [*sets, *removes])
+    )
+    derived_from = {name: item.get(name) for name in sorted(sources - key.keys())}
     return schema.name, ItemPatch(schema.name, key, sets, removes, derived_from)
 
 
@@ -145,6 +152,16 @@ def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:
             f"its key is {show_item(key)}, but {schema.name} declares {show_item(made)}; "
             "a key cannot be changed in place"
         )
+
+
+def _check_unique(schema: EntitySchema, item: Item, rendered: Item) -> None:
+    for each in schema.unique.values():
+        held, made = each.value_in(item), each.value_in(rendered)
+        if held is not None and (made is None or not _is_same(held, made)):
+            raise ItemMismatch(
+                f"its {each.field} is unique, and would change from {held} to {made}; change it "
+                "with update(), which moves the guard"
+            )
 
 
 def _is_same(one: AttributeValue, other: AttributeValue) -> bool:

@@ -6,12 +6,12 @@ import json
 import threading
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import computed_field
+from pydantic import BaseModel, StringConstraints, computed_field
 
-from keyfold import Entity, Index, Key, Table, part
+from keyfold import Entity, Index, Key, Table, attr, part
 from keyfold.engine import Engine
 from keyfold.errors import Unavailable
 from keyfold.model._schemas import ItemMismatch
@@ -112,13 +112,18 @@ def test_an_old_item_gets_newly_declared_attributes() -> None:
         ({"state_pk": {"S": "STATE#open"}}, NONE, {"state_pk"}),
         ({"type": {"S": "Bestellung"}}, {"type"}, NONE),
         ({"unknown": {"S": "attribute"}}, NONE, NONE),
-        ({"total": {"N": "2.50"}}, NONE, NONE),
+        ({"total": {"S": "2.5"}}, {"total"}, NONE),
     ],
 )
 def test_attributes_that_differ_from_the_declaration_are_found(
     stored: dict[str, Any], sets: set[str], removes: set[str]
 ) -> None:
     assert change_of(new_order(1, **stored)) == (sets, removes)
+
+
+def test_a_number_is_the_same_however_it_was_written(tmp_path: Path) -> None:
+    with open_shop([new_order(1, total={"N": "2.50"})]) as engine:
+        assert backfill(engine, tmp_path).changed == {}
 
 
 def test_an_item_that_left_an_index_loses_its_key() -> None:
@@ -338,3 +343,95 @@ def test_a_failed_backfill_resumes_where_it_stopped(tmp_path: Path) -> None:
     assert summary.looked_at == {"Order": 40}
     # The items written in the unfinished batch were up to date when it was repeated.
     assert summary.changed == {"Order": 35}
+
+
+class Line(BaseModel):
+    sku: str
+    count: int = attr(was="quantity")
+
+
+club = Table("Shop", key=Key("pk"), type_attribute="type")
+
+
+class Member(Entity, table=club, key="M#{id}", kind=("Member", "User"), unique="email"):
+    id: str = part()
+    first: str
+    last: str
+    email: str | None = attr(was="mail", default=None)
+    line: Line | None = None
+
+    @classmethod
+    def upgrade(cls, stored: dict[str, Any]) -> dict[str, Any]:
+        if "name" in stored:
+            stored["first"], stored["last"] = stored.pop("name").split(" ")
+        return stored
+
+
+OLD_MEMBER: dict[str, Any] = {
+    "pk": {"S": "M#1"},
+    "type": {"S": "User"},
+    "name": {"S": "Ada King"},
+    "mail": {"S": "ada@x.org"},
+    "line": {"M": {"sku": {"S": "a"}, "quantity": {"N": "2"}, "gift": {"BOOL": True}}},
+    "unknown": {"SS": ["kept"]},
+}
+MEMBER: dict[str, Any] = {
+    "pk": {"S": "M#1"},
+    "type": {"S": "Member"},
+    "first": {"S": "Ada"},
+    "last": {"S": "King"},
+    "email": {"S": "ada@x.org"},
+    "line": {"M": {"sku": {"S": "a"}, "count": {"N": "2"}, "gift": {"BOOL": True}}},
+    "unknown": {"SS": ["kept"]},
+}
+
+
+def open_club(items: list[dict[str, Any]]) -> Engine:
+    engine = Engine.open(":memory:", upkeep_seconds=None)
+    engine.execute("CreateTable", club.to_dynamodb())
+    put_all(engine, items)
+    return engine
+
+
+def test_former_kinds_and_names_are_rewritten_and_upgrades_are_stored(tmp_path: Path) -> None:
+    with open_club([OLD_MEMBER]) as engine:
+        first = backfill_table(location(engine), club, options(tmp_path))
+        again = backfill_table(location(engine), club, options(tmp_path))
+        [item] = engine.execute("Scan", {"TableName": "Shop"})["Items"]
+        assert engine.verify() == []
+    assert (first.changed, again.changed) == ({"Member": 1}, {})
+    assert item == MEMBER
+
+
+@pytest.mark.parametrize("name", ["name", "mail", "line", "unknown"])
+def test_an_upgrade_is_not_stored_over_a_concurrent_change(tmp_path: Path, name: str) -> None:
+    value = OLD_MEMBER[name] if name == "line" else {"S": "Bo Berg"}
+    change = {
+        "TableName": "Shop",
+        "Key": {"pk": {"S": "M#1"}},
+        "UpdateExpression": "SET #name = :value" + (" REMOVE mail" if name == "line" else ""),
+        "ExpressionAttributeNames": {"#name": name},
+        "ExpressionAttributeValues": {":value": value},
+    }
+    with open_club([OLD_MEMBER]) as engine:
+        busy = Interfering(engine, change, "UpdateItem", times=1)
+        backfill_table(location(busy), club, options(tmp_path))
+        [item] = engine.execute("Scan", {"TableName": "Shop"})["Items"]
+    expected = {
+        "name": {**MEMBER, "first": {"S": "Bo"}, "last": {"S": "Berg"}},
+        "mail": {**MEMBER, "email": {"S": "Bo Berg"}},
+        "line": {name: each for name, each in MEMBER.items() if name != "email"},
+        "unknown": {**MEMBER, "unknown": {"S": "Bo Berg"}},
+    }
+    assert item == expected[name]
+    assert busy.updates == 2
+
+
+def test_a_backfill_does_not_change_a_unique_value() -> None:
+    class Exact(Entity, table=Table("Exact", key=Key("pk")), key="E#{id}", unique="code"):
+        id: str = part()
+        code: Annotated[str, StringConstraints(to_upper=True)]
+
+    item = {"pk": {"S": "E#1"}, "code": {"S": "ab"}}
+    with pytest.raises(ItemMismatch, match="its code is unique, and would change"):
+        find_patch(Exact.keyfold_schema().table, item)  # type: ignore[arg-type]
