@@ -39,6 +39,9 @@ def apply(
     TTL to be changed about once an hour. A TTL change that comes too soon is postponed, and the
     other steps are done; run the command again later.
 
+    For a field that became unique, it makes the guards of all stored values. If several items have
+    one value, it lists them and makes no guards.
+
     Exits with 1 if a table still differs from its declaration at the end.
     """
     from keyfold.cli._tables import find_tables
@@ -54,6 +57,7 @@ def apply(
                 **to_json(report.plan),
                 "done": [step.text for step in report.done],
                 "postponed": [step.text for step in report.postponed],
+                "guards": None if report.unique is None else report.unique.to_json(),
             }
             for report in reports
         ]
@@ -76,3 +80,7 @@ def _show(report: Report) -> None:
             "Run apply again later."
         )
     show_plan(report.plan)
+    if report.unique is not None:
+        for problem in report.unique.problems:
+            if not problem.is_repaired:
+                print(f"  x {problem}")

@@ -38,7 +38,8 @@ def plan(
 
     Compares the tables of a database with their declarations. Steps that remove something are
     listed separately: apply runs them only with --allow-removal. Differences that cannot be
-    changed in place are listed with a workaround.
+    changed in place are listed with a workaround. A unique field whose guards are missing is one
+    of the steps.
 
     Exits with 1 if anything differs.
     """
@@ -70,6 +71,8 @@ def show_plan(plan: TablePlan) -> None:
     print(plan.table)
     for step in plan.steps:
         print(f"  {'-' if step.removes else '+'} {step.text}")
+    for step in plan.unique:
+        print(f"  + {step.text}")
     if plan.withheld:
         print("  Not done, since it removes something (use --allow-removal):")
         for step in plan.withheld:
@@ -98,5 +101,6 @@ def to_json(plan: TablePlan) -> dict[str, Any]:
         "table": plan.table,
         "as_declared": plan.is_as_declared,
         **steps,
+        "unique": [{"text": step.text, "name": step.name} for step in plan.unique],
         "obstacles": obstacles,
     }

@@ -1,7 +1,8 @@
 """Deployment: creates and changes the tables of a database to match their declarations.
 
-`plan` compares them and returns the steps needed, `apply` carries them out. Both only use
-DynamoDB's API, so they work on the service, on an embedded file and on any compatible server.
+`plan` compares them and returns the steps needed, `apply` carries them out, and `verify` compares the
+guards of unique fields with items. They only use DynamoDB's API, so they work on the service, on an
+embedded file and on any compatible server.
 
 >>> from keyfold import Entity, Index, Key, Table
 >>> from keyfold.deploy import apply, plan
@@ -23,8 +24,11 @@ True
 from __future__ import annotations
 
 from keyfold.deploy._applying import Event, Report, apply, plan
-from keyfold.deploy._plans import Obstacle, PlanStep, TablePlan, plan_table
+from keyfold.deploy._plans import Obstacle, PlanStep, TablePlan, UniqueStep, plan_table
 from keyfold.deploy._states import IndexState, TableState, read_state
+from keyfold.deploy._unique import verify
+from keyfold.store._unique_audit import UniqueReport
+from keyfold.store._unique_problems import UniqueProblem
 
 __all__ = [
     "Event",
@@ -34,8 +38,12 @@ __all__ = [
     "Report",
     "TablePlan",
     "TableState",
+    "UniqueProblem",
+    "UniqueReport",
+    "UniqueStep",
     "apply",
     "plan",
     "plan_table",
     "read_state",
+    "verify",
 ]

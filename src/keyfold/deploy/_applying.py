@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from keyfold.deploy._plans import PlanStep, TablePlan, plan_table
-from keyfold.deploy._states import TableState, plan_state, read_state
+from keyfold.deploy._plans import PlanStep, TablePlan, UniqueStep, plan_table
+from keyfold.deploy._states import TableState, plan_state
+from keyfold.deploy._unique import CALL, plan_unique_steps
 from keyfold.errors import (
     LimitExceededException,
     ResourceInUseException,
@@ -21,6 +22,7 @@ from keyfold.store import Executor
 from keyfold.store._drivers import drive
 from keyfold.store._plans import ApiCall, Plan
 from keyfold.store._retries import Backoff, Pause
+from keyfold.store._unique_audit import UniqueAudit, UniqueReport
 
 # Adding an index to a large table takes hours on the service.
 MAX_WAIT_SECONDS = 24 * 3_600.0
@@ -41,12 +43,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result for one table: the steps done and postponed; `plan` has what is left to do."""
+    """The result for one table: the steps done and postponed; `plan` has what is left to do.
+
+    `unique` is the result for unique fields whose guards were to be made. If several items have
+    one value, it lists them, and no guards were made.
+    """
 
     table: str
     done: tuple[PlanStep, ...]
     postponed: tuple[PlanStep, ...]
     plan: TablePlan
+    unique: UniqueReport | None = None
 
     @property
     def is_as_declared(self) -> bool:
@@ -59,7 +66,7 @@ def plan(
 ) -> list[TablePlan]:
     """Compare declared tables with the database; return the steps needed, and change nothing."""
     return [
-        plan_table(table, read_state(database, table.name), allow_removal=allow_removal)
+        drive(_plan_existing(table, allow_removal=allow_removal), database.execute, time.sleep)
         for table in tables
     ]
 
@@ -81,6 +88,16 @@ def apply(
     """
     applier = _Applier(on_event, longest_wait_seconds, allow_removal=allow_removal)
     return [drive(applier.apply(table), database.execute, sleep) for table in tables]
+
+
+def _plan_existing(table: Table, *, allow_removal: bool) -> Plan[TablePlan]:
+    """Compare a declared table with the database; return the steps needed."""
+    table.check()
+    state = yield from plan_state(table.name)
+    unique: tuple[UniqueStep, ...] = ()
+    if state is not None and tuple(name for name, *_ in state.key) == table.key.names:
+        unique = yield from plan_unique_steps(table)
+    return plan_table(table, state, allow_removal=allow_removal, unique=unique)
 
 
 class _Applier:
@@ -111,9 +128,27 @@ class _Applier:
             else:
                 postponed.append(step)
             self._on_event(Event("postponed", table.name, step.text))
-        state = yield from plan_state(table.name)
-        left = plan_table(table, state, allow_removal=self._allow_removal)
-        return Report(table.name, tuple(done), tuple(postponed), left)
+        left = yield from _plan_existing(table, allow_removal=self._allow_removal)
+        unique: UniqueReport | None = None
+        if left.unique:
+            unique = yield from self._make_guards(table, left.unique)
+            left = yield from _plan_existing(table, allow_removal=self._allow_removal)
+        return Report(table.name, tuple(done), tuple(postponed), left, unique)
+
+    def _make_guards(self, table: Table, steps: Sequence[UniqueStep]) -> Plan[UniqueReport]:
+        """Make the guards of unique fields that do not have them yet; return the result."""
+        for step in steps:
+            self._on_event(Event("begin", table.name, step.text))
+
+        def report_items(count: int) -> None:
+            self._on_event(Event("wait", table.name, f"{count:,} items read"))
+
+        audit = UniqueAudit(CALL, table, table.name, report_items)
+        report = yield from audit.complete({step.name for step in steps})
+        if report.is_good:
+            for step in steps:
+                self._on_event(Event("done", table.name, step.text))
+        return report
 
     def _carry_out(self, table: Table, step: PlanStep) -> Plan[bool]:
         """Make the call of a step; return False if the service refused it as too soon."""

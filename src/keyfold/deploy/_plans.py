@@ -24,6 +24,17 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True)
+class UniqueStep:
+    """A unique field whose guards are not complete; `name` is that of its guards.
+
+    Making them takes a scan of the table, and a transaction for each value without a guard.
+    """
+
+    text: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Obstacle:
     """A difference that no call can fix, and a workaround."""
 
@@ -36,22 +47,32 @@ class TablePlan:
     """The steps for one table, in order.
 
     `withheld` are steps that are not done because they would remove something; `obstacles` are
-    differences that cannot be fixed in place.
+    differences that cannot be fixed in place. `unique` has the unique fields whose guards are to
+    be made, once the steps are done.
     """
 
     table: str
     steps: tuple[PlanStep, ...] = ()
     withheld: tuple[PlanStep, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
+    unique: tuple[UniqueStep, ...] = ()
 
     @property
     def is_as_declared(self) -> bool:
-        """Whether the table matches its declaration: no steps, withheld steps or obstacles."""
-        return not (self.steps or self.withheld or self.obstacles)
+        """Whether the table matches its declaration: nothing is left to do."""
+        return not (self.steps or self.withheld or self.obstacles or self.unique)
 
 
-def plan_table(table: Table, state: TableState | None, *, allow_removal: bool = False) -> TablePlan:
+def plan_table(
+    table: Table,
+    state: TableState | None,
+    *,
+    allow_removal: bool = False,
+    unique: tuple[UniqueStep, ...] = (),
+) -> TablePlan:
     """Compare a declared table with its current state; return the steps needed.
+
+    `unique` has the steps for unique fields, which do not depend on the table's settings.
 
     Settings that are not declared (billing, protection, stream, tags) are left unchanged. Steps
     that remove something, and those that depend on them, are withheld unless `allow_removal`.
@@ -73,7 +94,7 @@ def plan_table(table: Table, state: TableState | None, *, allow_removal: bool = 
         is_withheld = not allow_removal and any(step.removes for step in group)
         (withheld if is_withheld else steps).extend(group)
     obstacles = tuple(_find_obstacles(table, state))
-    return TablePlan(table.name, tuple(steps), tuple(withheld), obstacles)
+    return TablePlan(table.name, tuple(steps), tuple(withheld), obstacles, unique)
 
 
 def _create(table: Table) -> Iterator[PlanStep]:

@@ -65,7 +65,7 @@ class GuardAction:
         """Return the member of TransactWriteItems that does it."""
         body: dict[str, Any] = {"TableName": table_name}
         exists = FunctionCall("attribute_exists", (Path((self.table.key.partition[0],)),))
-        is_owned = [_is_owner(each) for each in (self.owner, *self.former_owners)]
+        is_owned = [owner_condition(each) for each in (self.owner, *self.former_owners)]
         condition: Condition = Or((Not(exists), *is_owned))
         if self.kind == "take":
             body["Item"] = guard_item(self.table, self.name, self.value, self.owner)
@@ -133,5 +133,6 @@ def add_condition(body: dict[str, Any], condition: Condition) -> None:
     printer.add_to(body)
 
 
-def _is_owner(key: Item) -> Condition:
+def owner_condition(key: Item) -> Condition:
+    """Return the condition that a guard belongs to the item with this key."""
     return Comparison("=", _OWNER, {"M": dict(key)})

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from keyfold.model._keys import TableLike
 from keyfold.policy import UNIQUE_START
@@ -18,7 +17,7 @@ from keyfold.values import AttributeValue, Item, normalise_number
 # Attributes of a guard: its name, and the key of its owner as a map.
 NAME, OWNER = "keyfold_unique", "keyfold_owner"
 # The attribute of guards in the format before owners were recorded: the class and the field.
-_FORMER_NAME = "guards"
+FORMER_NAME = "guards"
 _SORT = "keyfold#unique"
 _MAX_LENGTH = 200
 
@@ -70,9 +69,9 @@ def read_guard(table: TableLike, item: Mapping[str, AttributeValue]) -> StoredGu
     if not is_guard(table, item):
         return None
     key = {name: item[name] for name in table.key.names}
-    owner: Any = item.get(OWNER, {}).get("M")
-    name: Any = item.get(NAME, {}).get("S")
-    if isinstance(owner, Mapping) and isinstance(name, str):
-        return StoredGuard(key, name, dict(owner))  # pyright: ignore[reportUnknownArgumentType] - an item
-    former: Any = item.get(_FORMER_NAME, {}).get("S")
-    return StoredGuard(key, former, None) if isinstance(former, str) else None
+    owner: Item = item.get(OWNER, {}).get("M") or {}
+    name = item.get(NAME, {}).get("S")
+    if name is not None and all("S" in owner.get(each, {}) for each in table.key.names):
+        return StoredGuard(key, name, dict(owner))
+    former = item.get(FORMER_NAME, {}).get("S")
+    return None if former is None else StoredGuard(key, former, None)

@@ -40,6 +40,8 @@ class HandlerCall(NamedTuple):
 
 
 Plan = Generator[ApiCall | Pause, Response, V]
+# Makes a call, and retries it after transient errors.
+MakeCall = Callable[[str, dict[str, Any]], Plan[Response]]
 # A plan that may also call handlers.
 Steps = Generator[ApiCall | Pause | HandlerCall, Any, V]
 

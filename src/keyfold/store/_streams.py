@@ -15,8 +15,8 @@ from keyfold.errors import (
 )
 from keyfold.model._changes import VIEW_TYPES, Images
 from keyfold.model._tables import Table
-from keyfold.store._plans import Plan, Response
-from keyfold.store._table_creation import Caller, wait_until_active
+from keyfold.store._plans import MakeCall, Plan, Response
+from keyfold.store._table_creation import wait_until_active
 
 
 class StreamState(NamedTuple):
@@ -35,12 +35,12 @@ class StreamShard(NamedTuple):
     is_closed: bool
 
 
-def describe_stream(call: Caller, table: Table) -> Plan[StreamState | None]:
+def describe_stream(call: MakeCall, table: Table) -> Plan[StreamState | None]:
     """Return the newest stream of a table; None if it never had one."""
     return _read_state((yield from _describe_table(call, table)))
 
 
-def _describe_table(call: Caller, table: Table) -> Plan[Response]:
+def _describe_table(call: MakeCall, table: Table) -> Plan[Response]:
     return (yield from call("DescribeTable", {"TableName": table.name}))["Table"]
 
 
@@ -55,7 +55,7 @@ def _read_state(described: Response) -> StreamState | None:
     return StreamState(arn, described["LatestStreamLabel"], _is_on(described))
 
 
-def list_shards(call: Caller, arn: str) -> Plan[list[StreamShard]]:
+def list_shards(call: MakeCall, arn: str) -> Plan[list[StreamShard]]:
     """Return the shards of a stream, parents before children."""
     found: dict[str, StreamShard] = {}
     request: dict[str, Any] = {"StreamArn": arn}
@@ -87,7 +87,7 @@ class ShardPosition(NamedTuple):
 
 
 def open_shard(
-    call: Caller, arn: str, shard: str, *, after: str | None, at_end: bool
+    call: MakeCall, arn: str, shard: str, *, after: str | None, at_end: bool
 ) -> Plan[ShardPosition | None]:
     """Return the position after a record, or the beginning or end of a shard.
 
@@ -114,7 +114,7 @@ def open_shard(
 # Prerequisites for following a table.
 
 
-def check_stream(call: Caller, table: Table, *, may_change: bool) -> Plan[StreamState | None]:
+def check_stream(call: MakeCall, table: Table, *, may_change: bool) -> Plan[StreamState | None]:
     """Return the newest stream of a table; with `may_change`, enable it if it is off.
 
     Raises StreamUnsuitable if its view type does not include the images that handlers need.
@@ -138,7 +138,7 @@ def check_stream(call: Caller, table: Table, *, may_change: bool) -> Plan[Stream
     return _read_state(described)
 
 
-def check_leases(call: Caller, leases: Table, *, may_make: bool) -> Plan[None]:
+def check_leases(call: MakeCall, leases: Table, *, may_make: bool) -> Plan[None]:
     """Wait until the lease table is active, creating it with `may_make`; raises LeasesMissing."""
     try:
         yield from call("DescribeTable", {"TableName": leases.name})

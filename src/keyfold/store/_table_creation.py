@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import count
 from typing import Any
 
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model._tables import Table
-from keyfold.store._plans import ApiCall, Plan, Response, repeat_call
+from keyfold.store._plans import ApiCall, MakeCall, Plan, repeat_call
 from keyfold.store._retries import BACKOFF
 from keyfold.store._settings import StoreSettings
-
-# Makes a call, and retries it after transient errors.
-Caller = Callable[[str, dict[str, Any]], Plan[Response]]
+from keyfold.store._unique_marker import guard_names, plan_record_complete
 
 
 def plan_create_table(settings: StoreSettings, table: Table) -> Plan[None]:
@@ -36,6 +33,8 @@ def plan_create_table(settings: StoreSettings, table: Table) -> Plan[None]:
         # Refused by the service until the table is active.
         if table.ttl is not None:
             yield from call("UpdateTimeToLive", _ttl_request(table))
+        # The table is empty, and every write from now on maintains the guards.
+        yield from plan_record_complete(call, table, table.name, guard_names(table))
         return
 
 
@@ -45,7 +44,7 @@ def plan_drop_table(table: Table) -> Plan[None]:
     yield ApiCall("DeleteTable", {"TableName": table.name})
 
 
-def _is_kept(call: Caller, name: str) -> Plan[bool]:
+def _is_kept(call: MakeCall, name: str) -> Plan[bool]:
     """Wait until a table is created or deleted; return whether it exists then."""
     try:
         yield from _wait(call, name, {"CREATING", "DELETING"})
@@ -54,12 +53,12 @@ def _is_kept(call: Caller, name: str) -> Plan[bool]:
     return True
 
 
-def wait_until_active(call: Caller, name: str) -> Plan[None]:
+def wait_until_active(call: MakeCall, name: str) -> Plan[None]:
     """Wait until a table is active: neither being created, updated nor deleted."""
     yield from _wait(call, name, {"CREATING", "UPDATING", "DELETING"})
 
 
-def _wait(call: Caller, name: str, while_it_is: set[str]) -> Plan[None]:
+def _wait(call: MakeCall, name: str, while_it_is: set[str]) -> Plan[None]:
     for number in count(1):
         described = (yield from call("DescribeTable", {"TableName": name}))["Table"]
         if described["TableStatus"] not in while_it_is:

@@ -63,7 +63,7 @@ def test_bad_usage_exits_with_two(run: Run, arguments: list[str]) -> None:
         (["verify", "absent.db"], "file-unreachable", "cannot open absent.db: there is no such"),
         (["sql", "SELECT", "--db", "made.db"], "ValidationException", "ValidationException: "),
         (["sql", "SELECT * FROM xyz", "--db", "made.db"], "table-missing", "made.db: there is no"),
-        (["verify"], "usage", "Missing argument"),
+        (["verify"], "usage", "Invalid value: give a FILE"),
         (["verify", "made.db", "--nonsense"], "usage", "No such option: --nonsense"),
         (["run", "market", "bonuses", "--db", "made.db"], "usage", "Missing --user: "),
         (

@@ -72,3 +72,45 @@ def test_nothing_is_removed_unless_allowed(run: Run, file: Path) -> None:
     )
     assert run("apply", "market", "--db", file, "--allow-removal").code == 0
     assert run("plan", "market", "--db", file).code == 0
+
+
+UNIQUE = """
+from keyfold import Entity, Key, Table
+
+club = Table("Club", key=Key("pk"))
+
+class Member(Entity, table=club, key="M#{name}", unique="email"):
+    name: str
+    email: str
+"""
+
+
+def test_a_field_that_became_unique_is_planned_and_applied(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "unique_tables.py").write_text(UNIQUE)
+    chosen = ("--table", "unique_tables:club", "--db", "club.db")
+    with Engine.open("club.db") as engine:
+        request = {
+            "TableName": "Club",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        engine.execute("CreateTable", request)
+        for name in ("ada", "bob"):
+            item = {"pk": {"S": f"M#{name}"}, "name": {"S": name}, "email": {"S": "x"}}
+            engine.execute("PutItem", {"TableName": "Club", "Item": item})
+    step = "  + make the guards of Member.email, which is unique\n"
+    outcome = run("plan", *chosen)
+    assert (outcome.code, outcome.out) == (1, f"Club\n{step}")
+    outcome = run("apply", *chosen)
+    assert outcome.code == 1
+    assert outcome.out == f"Club\n{step}  x Member.email 'x': pk='M#ada' and pk='M#bob' have it.\n"
+    with Engine.open("club.db") as engine:
+        engine.execute("DeleteItem", {"TableName": "Club", "Key": {"pk": {"S": "M#bob"}}})
+    outcome = run("apply", *chosen, "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["tables"][0]["guards"]["repaired"] == {"missing guard": 1}
+    assert run("plan", *chosen).code == 0

@@ -108,3 +108,83 @@ def test_a_file_too_damaged_to_open_is_reported(run: Run, file: Path) -> None:
     outcome = run("verify", file)
     assert outcome.code == 1
     assert outcome.out.endswith(f"{file}: 1 problem\n")
+
+
+# Unique values.
+
+CLUB = """
+from keyfold import Entity, Key, Table
+
+club = Table("Club", key=Key("pk"))
+
+class Member(Entity, table=club, key="M#{name}", unique="email"):
+    name: str
+    email: str
+"""
+
+
+@pytest.fixture
+def club(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database with two members, one of whom has no guard."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "club_tables.py").write_text(CLUB)
+    assert run("apply", "--table", "club_tables:club", "--db", "club.db").code == 0
+    with Engine.open("club.db") as engine:
+        for name in ("ada", "bob"):
+            item = {"pk": {"S": f"M#{name}"}, "name": {"S": name}, "email": {"S": f"{name}@x"}}
+            engine.execute("PutItem", {"TableName": "Club", "Item": item})
+    return tmp_path / "club.db"
+
+
+MISSING = [
+    "Member.email 'ada@x': pk='M#ada' has it, but it has no guard.",
+    "Member.email 'bob@x': pk='M#bob' has it, but it has no guard.",
+]
+
+
+def test_the_unique_values_of_a_table_are_compared_with_its_guards(run: Run, club: Path) -> None:
+    outcome = run("verify", "--table", "club_tables:club", "--db", club)
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        *MISSING,
+        "Club: 2 unique values, 2 problems, none repaired",
+    ]
+    outcome = run("verify", club, "--table", "club_tables:club", "--repair")
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        *(f"{line} Repaired." for line in MISSING),
+        "Club: 2 unique values, 2 problems, 2 repaired, 0 left",
+    ]
+    outcome = run("verify", "--table", "club_tables:club", "--db", club, "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out) == {
+        "tables": [
+            {
+                "table": "Club",
+                "values": 2,
+                "found": {},
+                "repaired": {},
+                "problems": [],
+                "ok": True,
+            }
+        ]
+    }
+
+
+def test_repair_says_what_it_leaves(run: Run, club: Path) -> None:
+    with Engine.open(club) as engine:
+        item = {"pk": {"S": "M#eve"}, "name": {"S": "eve"}, "email": {"S": "ada@x"}}
+        engine.execute("PutItem", {"TableName": "Club", "Item": item})
+    outcome = run("verify", "--table", "club_tables:club", "--db", club, "--repair")
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "Member.email 'ada@x': pk='M#ada' and pk='M#eve' have it.",
+        f"{MISSING[1]} Repaired.",
+        "Club: 3 unique values, 2 problems, 1 repaired, 1 left",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["--repair", "club.db"], ["--table", "club_tables:club"]])
+def test_what_to_verify_must_be_clear(run: Run, club: Path, arguments: list[str]) -> None:
+    assert club.exists()
+    assert run("verify", *arguments).code == 2

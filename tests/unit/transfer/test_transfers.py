@@ -579,4 +579,4 @@ def test_guards_of_unique_fields_are_copied_with_their_entities(tmp_path: Path) 
             map(str, source.execute("Scan", {"TableName": "People"})["Items"])
         )
     assert summary.is_good
-    assert summary.entities == {"Person": 1, "unique-guards": 1}
+    assert summary.entities == {"Person": 1, "unique-guards": 2}

@@ -1,0 +1,95 @@
+"""Differences between guards and items, and how they are found in what was read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from keyfold.model._formatting import show_item
+from keyfold.policy import UNIQUE_START
+from keyfold.values import Item
+
+ProblemKind = Literal[
+    "missing guard", "stale guard", "wrong owner", "duplicate", "former format", "unreadable"
+]
+# Problems that have one solution, which follows from the items.
+_CERTAIN = frozenset({"missing guard", "stale guard", "wrong owner", "former format"})
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueProblem:
+    """A difference between the guards of unique values and the items that have them.
+
+    `name` is the guard's name, and `guard` its key. `items` are the keys of the items that have
+    the value, `owner` is the key that the guard has, or None.
+    """
+
+    kind: ProblemKind
+    name: str
+    guard: Item
+    items: tuple[Item, ...] = ()
+    owner: Item | None = None
+    is_repaired: bool = False
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it can be repaired without a decision: not if several items have the value."""
+        return self.kind in _CERTAIN
+
+    @property
+    def value(self) -> str:
+        """The value as text; the hash of a long one."""
+        text = str(next(iter(self.guard.values()))["S"])
+        if self.kind in ("former format", "unreadable"):
+            return text
+        kind, _, value = text.removeprefix(f"{UNIQUE_START}{self.name}#").partition("#")
+        return repr(value) if kind == "S" else f"{kind} {value}"
+
+    def __str__(self) -> str:
+        items, owner = " and ".join(map(show_item, self.items)), show_item(self.owner or {})
+        subject = f"{self.name} {self.value}:"
+        match self.kind:
+            case "missing guard":
+                return f"{subject} {items} has it, but it has no guard."
+            case "stale guard":
+                return f"{subject} its guard belongs to {owner}, which does not have it."
+            case "wrong owner":
+                return f"{subject} {items} has it, but its guard belongs to {owner}."
+            case "duplicate":
+                return f"{subject} {items} have it."
+            case "former format":
+                return f"{subject} the guard is in a former format, without an owner."
+            case "unreadable":
+                return f"{self.value}: the item is in the place of a guard, but is none."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the problem as a JSON object."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "value": self.value,
+            "items": list(self.items),
+            "owner": self.owner,
+            "repaired": self.is_repaired,
+        }
+
+
+def find_problem(
+    name: str, guard: Item, holders: Sequence[Item], owner: Item | None
+) -> UniqueProblem | None:
+    """Compare a guard with the items that have its value; return the problem, or None.
+
+    `owner` is the key that the guard has; None if there is no guard.
+    """
+    items = tuple(holders)
+    if len(items) > 1:
+        return UniqueProblem("duplicate", name, guard, items, owner)
+    if items == (() if owner is None else (owner,)):
+        return None
+    kind: ProblemKind = "wrong owner"
+    if owner is None:
+        kind = "missing guard"
+    elif not items:
+        kind = "stale guard"
+    return UniqueProblem(kind, name, guard, items, owner)
