@@ -12,6 +12,7 @@ from keyfold.keys import Ulid as Ulid
 from keyfold.model import Batch as Batch
 from keyfold.model import Change as Change
 from keyfold.model import Check as Check
+from keyfold.model import Codec as Codec
 from keyfold.model import Collection as Collection
 from keyfold.model import Condition as Condition
 from keyfold.model import CreatedAt as CreatedAt

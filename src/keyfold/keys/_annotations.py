@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum, Flag
@@ -13,6 +15,7 @@ from uuid import UUID
 from keyfold.errors import KeyTemplateInvalid
 from keyfold.keys._formats import (
     ChoiceFormat,
+    ConvertedFormat,
     DateFormat,
     DatetimeFormat,
     DecimalFormat,
@@ -33,6 +36,19 @@ _match_width = re.compile(r"0?([1-9][0-9]{0,3})").fullmatch
 _match_scaled = re.compile(r"0?([1-9][0-9]{0,3})\.([0-9]{1,4})").fullmatch
 
 
+@dataclass(frozen=True, slots=True)
+class ConvertedType:
+    """A type whose values are converted to text or numbers before they become part of a key.
+
+    `kind` is "S" if `convert` returns a str, "N" if it returns an int or a Decimal.
+    """
+
+    name: str
+    kind: str
+    convert: Callable[[Any], Any]
+    restore: Callable[[Any], Any]
+
+
 class _TemplateProblem(Exception):
     """No format exists for a type and spec; `format_for` makes the public error from the facts."""
 
@@ -51,6 +67,8 @@ def format_for(annotation: object, spec: str, *, field: str, owner: str) -> Part
     for a type that cannot be a part of a key, or for a spec that the type does not take.
     """
     try:
+        if isinstance(annotation, ConvertedType):
+            return _choose_converted(annotation, spec, field)
         return _choose(find_type(annotation), spec, field)
     except _TemplateProblem as error:
         template = f"{{{field}:{spec}}}" if spec else f"{{{field}}}"
@@ -103,6 +121,21 @@ def _choose(kind: Any, spec: str, field: str) -> PartFormat:
             f"Write {{{field}}}.",
         )
     return found
+
+
+def _choose_converted(kind: ConvertedType, spec: str, field: str) -> PartFormat:
+    match kind.kind:
+        case "S":
+            return ConvertedFormat(_choose(str, spec, field), kind.convert, kind.restore)
+        case "N" if "." in spec:
+            decimals = _choose(Decimal, spec, field)
+            return ConvertedFormat(
+                decimals, lambda value: Decimal(kind.convert(value)), kind.restore
+            )
+        case "N":
+            return ConvertedFormat(_choose(int, spec, field), kind.convert, kind.restore)
+        case _:
+            raise _unsupported_type(kind.name, field)
 
 
 def _choose_int(spec: str, field: str) -> PartFormat:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from keyfold.keys._shapes import (
@@ -41,6 +42,10 @@ _HOURS = slice(11, 13)
 _OFFSET_LENGTH = len("+00:00")
 _UUID = "00000000-0000-0000-0000-000000000000"
 _ULID = Fixed((Alphabet(frozenset("01234567")), *(Alphabet(frozenset(LETTERS)),) * (LENGTH - 1)))
+
+
+# What a user's function raises for a value that it does not take.
+_CONVERSION_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class PartRefused(ValueError):
@@ -342,6 +347,42 @@ class UuidFormat(PartFormat):
 
     def read(self, text: str) -> UUID:
         return UUID(text)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedFormat(PartFormat):
+    """Values of any type, converted to and from those of another format.
+
+    The order of keys is that of the converted values.
+    """
+
+    inner: PartFormat
+    convert: Callable[[Any], Any]
+    restore: Callable[[Any], Any]
+
+    @property
+    def shape(self) -> Shape:
+        return self.inner.shape
+
+    def render(self, value: object) -> str:
+        try:
+            plain = self.convert(value)
+        except _CONVERSION_ERRORS as error:
+            raise PartRefused("must be a value that its codec can encode", f"{error}.") from None
+        return self.inner.render(plain)
+
+    def read(self, text: str) -> object | None:
+        plain = self.inner.read(text)
+        try:
+            return None if plain is None else self.restore(plain)
+        except _CONVERSION_ERRORS:
+            return None
+
+    def keeps_order_before(self, follower: str) -> bool:
+        return self.inner.keeps_order_before(follower)
+
+    def narrowed(self, delimiters: AbstractSet[str]) -> ConvertedFormat:
+        return replace(self, inner=self.inner.narrowed(delimiters))
 
 
 def _name_type(value: object) -> str:

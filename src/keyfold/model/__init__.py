@@ -12,6 +12,7 @@ from keyfold.model._entities import Entity
 from keyfold.model._fields import CreatedAt, Expiry, UnixTime, UpdatedAt, Version, attr, part
 from keyfold.model._keys import Index, Key, Shard
 from keyfold.model._moments import Moment, now
+from keyfold.model._own_codecs import Codec
 from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._patterns import Pattern
 from keyfold.model._reads import Get, Ref
@@ -28,6 +29,7 @@ __all__ = [
     "Change",
     "ChangeKind",
     "Check",
+    "Codec",
     "Collection",
     "Condition",
     "CreatedAt",

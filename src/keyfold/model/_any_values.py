@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Secret, SecretBytes, SecretStr
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from keyfold.errors import ValueInvalid
 from keyfold.model import _scalars as scalars
 from keyfold.model._placeholders import Placeholder
+from keyfold.model._secrets import mask
 from keyfold.values import AttributeValue
 
 Encode = Callable[[Any], AttributeValue]
@@ -58,11 +60,27 @@ def encode_any(value: Any) -> AttributeValue:
     """
     found = _BY_TYPE.get(value.__class__)
     if found is None:
-        found = next((each for kind, each in _BY_TYPE.items() if isinstance(value, kind)), None)
-        if found is None:
-            fact = f"a {type(value).__name__} cannot be stored"
-            raise ValueInvalid(scalars.show(value), fact, "")
+        found = next(
+            (each for kind, each in _BY_TYPE.items() if isinstance(value, kind)), _encode_other
+        )
     return found(value)
+
+
+def _encode_other(value: Any) -> AttributeValue:
+    """Encode a value as pydantic does in JSON: a URL, an IP address or a path as its text."""
+    try:
+        plain = to_jsonable_python(value)
+    except PydanticSerializationError:
+        fact = f"a value of type {type(value).__name__} cannot be stored"
+        raise ValueInvalid(scalars.show(value), fact, "") from None
+    return encode_any(plain)
+
+
+def encode_secret(value: Any, encode: Encode = encode_any) -> AttributeValue:
+    """Encode what a pydantic secret hides; its `repr` stays masked."""
+    if not isinstance(value, Secret | SecretBytes | SecretStr):
+        raise TypeError("not a secret")
+    return mask(encode(value.get_secret_value()))
 
 
 def _encode_list(members: Any) -> AttributeValue:
@@ -85,6 +103,7 @@ _BY_TYPE: dict[type[Any], Encode] = {
     datetime: scalars.encode_datetime,
     date: scalars.encode_date,
     time: scalars.encode_time,
+    timedelta: scalars.encode_timedelta,
     UUID: scalars.encode_uuid,
     Enum: lambda value: encode_any(value.value),
     list: _encode_list,
@@ -92,6 +111,9 @@ _BY_TYPE: dict[type[Any], Encode] = {
     set: _encode_set,
     frozenset: _encode_set,
     dict: lambda value: {"M": {check_name(name): encode_any(each) for name, each in value.items()}},
+    SecretStr: encode_secret,
+    SecretBytes: encode_secret,
+    Secret: encode_secret,
     BaseModel: lambda value: encode_any(value.model_dump()),
     Placeholder: lambda value: {"S": str(value)},
 }

@@ -11,57 +11,41 @@ therefore read as None if the field accepts None, and as an empty set if the fie
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import (
+    Callable,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    MutableSet,
+    Sequence,
+)
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
-from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
-from uuid import UUID
+from re import Pattern
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, RootModel, Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
+from pydantic.types import PathType
 
 from keyfold.errors import ValueInvalid
 from keyfold.keys._annotations import find_type
-from keyfold.model import _scalars as scalars
-from keyfold.model._any_values import (
-    Encode,
-    check_name,
-    decode_any,
-    encode_any,
-    encode_list_of,
-    encode_set_of,
-)
+from keyfold.model._any_values import decode_any, encode_any, encode_secret
+from keyfold.model._choice_codecs import enum_codec, literal_codec, optional_codec, union_codec
+from keyfold.model._collection_codecs import list_codec, map_codec, set_codec, tuple_codec
+from keyfold.model._field_serializers import find_field_codec
 from keyfold.model._fields import Expires, Stored, UnixSeconds
+from keyfold.model._own_codecs import find_own_codec, own_codec
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_in_model
+from keyfold.model._records import RecordType, fill_in, read_record
+from keyfold.model._scalar_codecs import EXPIRY, SECONDS, scalar_codec
+from keyfold.model._serialised_codecs import find_custom_codec, is_custom, other_codec
+from keyfold.model._type_names import name_type
+from keyfold.model._undeclared import UNDECLARED, add_undeclared
+from keyfold.model._value_codecs import SETS, TypeRefused, ValueCodec, take_placeholders
 from keyfold.values import AttributeValue, Item
-
-Decode = Callable[[Any], Any]
-
-_SETS = frozenset({"SS", "NS", "BS"})
-
-
-@dataclass(frozen=True, slots=True)
-class ValueCodec:
-    """How the values of one field are encoded and decoded.
-
-    `kinds` are the DynamoDB types that it may be stored as, empty if unknown. `members` is the
-    codec of the members of a list, set or map; `model` is the codec of a nested model. Without
-    `decode`, values are decoded by their stored type.
-    """
-
-    encode: Encode
-    decode: Decode | None = None
-    kinds: frozenset[str] = frozenset()
-    members: ValueCodec | None = None
-    model: ModelCodec | None = None
-
-    @property
-    def has_models(self) -> bool:
-        """Whether the value is a nested model, or has nested models as members."""
-        return self.model is not None or (self.members is not None and self.members.has_models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +73,7 @@ class StoredField:
     @property
     def is_set(self) -> bool:
         """Whether the field is a set, which is not stored while it is empty."""
-        return bool(self.codec.kinds) and self.codec.kinds <= _SETS and not self.accepts_none
+        return bool(self.codec.kinds) and self.codec.kinds <= SETS and not self.accepts_none
 
     @property
     def is_always_stored(self) -> bool:
@@ -129,9 +113,13 @@ class StoredField:
 
 @dataclass(frozen=True, slots=True)
 class ModelCodec:
-    """How a pydantic model is encoded as a map and decoded from it."""
+    """How a model, or another record, is encoded as a map and decoded from it.
 
-    model: type[BaseModel]
+    `model` is its class, and `annotation` is what was declared, as `Box[int]`. A TypedDict is a
+    mapping; `optional` are the keys that it may lack.
+    """
+
+    model: type[Any]
     fields: dict[str, StoredField]
     by_stored: dict[str, StoredField]
     has_extra: bool
@@ -139,19 +127,29 @@ class ModelCodec:
     absent: dict[str, bool] = field(default_factory=dict[str, bool])
     # Fields with former attribute names.
     renamed: list[StoredField] = field(default_factory=list[StoredField])
+    annotation: Any = None
+    is_mapping: bool = False
+    optional: frozenset[str] = frozenset()
+
+    @property
+    def keeps_undeclared(self) -> bool:
+        """Whether instances can carry attributes that the model does not declare."""
+        return not self.is_mapping and self.model.__dictoffset__ != 0
 
     def add(self, each: StoredField) -> None:
         """Add a field."""
         self.fields[each.name] = each
         if not each.is_part:
             self.by_stored[each.stored] = each
-            if each.accepts_none or each.is_set:
+            if (each.accepts_none or each.is_set) and each.name not in self.optional:
                 self.absent[each.name] = each.is_set
             if each.former:
                 self.renamed.append(each)
 
-    def encode(self, value: BaseModel) -> Item:
+    def encode(self, value: Any) -> Item:
         """Return the attributes of an instance of the model."""
+        if self.is_mapping:
+            return self._encode_mapping(value)
         item: Item = {}
         for name, each in self.fields.items():
             held = getattr(value, name)
@@ -160,8 +158,23 @@ class ModelCodec:
             item[each.stored] = each.codec.encode(held)
         if self.has_extra:
             self.encode_extra(value, item, frozenset(), self.model.__name__)
-        elif UNDECLARED in value.__dict__:
+        elif self.keeps_undeclared and UNDECLARED in value.__dict__:
             add_undeclared(value, item, self.by_stored)
+        return item
+
+    def _encode_mapping(self, value: Mapping[str, Any]) -> Item:
+        item: Item = {}
+        for name, held in value.items():
+            each = self.fields.get(name)
+            if each is None:
+                if not self.has_extra:
+                    raise ValueError(name)
+                item[name] = encode_any(held)
+            elif name in self.optional:
+                # A key that is absent is not a key without a value.
+                item[each.stored] = _encode_present(each, held)
+            elif held is not None and (held or not each.is_set):
+                item[each.stored] = each.codec.encode(held)
         return item
 
     def encode_extra(
@@ -215,6 +228,12 @@ class ModelCodec:
                 raw[name] = set[Any]() if is_set else None
 
 
+def _encode_present(each: StoredField, held: Any) -> AttributeValue:
+    if held is None:
+        return {"NULL": True}
+    return {"L": []} if each.is_set and not held else each.codec.encode(held)
+
+
 # Codecs by annotation.
 
 
@@ -236,304 +255,267 @@ def as_written(name: str) -> str:
 
 
 _DEFAULT_RULES = CodecRules(as_written)
-
-_SCALARS: tuple[tuple[type[Any], ValueCodec], ...] = (
-    (bool, ValueCodec(scalars.encode_bool, kinds=frozenset({"BOOL"}))),
-    (str, ValueCodec(scalars.encode_text, kinds=frozenset({"S"}))),
-    (int, ValueCodec(scalars.encode_int, kinds=frozenset({"N"}))),
-    (Decimal, ValueCodec(scalars.encode_decimal, kinds=frozenset({"N"}))),
-    (bytes, ValueCodec(scalars.encode_bytes, kinds=frozenset({"B"}))),
-    (datetime, ValueCodec(scalars.encode_datetime, kinds=frozenset({"S"}))),
-    (date, ValueCodec(scalars.encode_date, kinds=frozenset({"S"}))),
-    (time, ValueCodec(scalars.encode_time, kinds=frozenset({"S"}))),
-    (UUID, ValueCodec(scalars.encode_uuid, kinds=frozenset({"S"}))),
-)
-
-
-def _decode_seconds(value: AttributeValue) -> Any:
-    return scalars.decode_seconds(value["N"]) if "N" in value else decode_any(value)
-
-
-def _decode_float(value: AttributeValue) -> Any:
-    return float(value["N"]) if "N" in value else decode_any(value)
-
-
-_SECONDS = ValueCodec(scalars.encode_seconds, _decode_seconds, frozenset({"N"}))
-_EXPIRY = ValueCodec(scalars.encode_expiry, _decode_seconds, frozenset({"N"}))
-_FLOAT = ValueCodec(scalars.encode_float, _decode_float, frozenset({"N"}))
 _ANY = ValueCodec(encode_any)
+
+_LISTS: dict[Any, type[Any]] = {
+    list: list, tuple: tuple, deque: deque, Sequence: list, MutableSequence: list,
+}  # fmt: skip
+_SETS: dict[Any, type[Any]] = {
+    set: set, frozenset: frozenset, AbstractSet: frozenset, MutableSet: set,
+}  # fmt: skip
+_MAPS = frozenset({dict, Mapping, MutableMapping, defaultdict, Counter})
+_CONTAINERS = frozenset({*_LISTS, *_SETS, *_MAPS})
+_REFUSED: dict[Any, str] = {
+    OrderedDict: "DynamoDB does not keep the order of a map. Use a dict, or a list of pairs",
+    Pattern: "the text of a pattern does not have its flags. Use str, or attr(codec=Codec(…))",
+}
 
 
 def codec_for(
     annotation: Any, metadata: Sequence[Any] = (), rules: CodecRules = _DEFAULT_RULES
 ) -> ValueCodec:
-    """Return the codec of a field with this annotation and metadata."""
+    """Return the codec of a field with this annotation and metadata; raises TypeRefused."""
+    own = find_own_codec(metadata)
+    if own is not None:
+        found = own_codec(own, _find_class(annotation))
+        return optional_codec(found) if accepts_none(annotation) else found
     marks: set[type[Any]] = {type(each) for each in metadata}
     if Expires in marks:
-        return _EXPIRY
+        return EXPIRY
     if UnixSeconds in marks:
-        return _SECONDS
+        return SECONDS
+    if PathType in marks:
+        raise TypeRefused(
+            "whether a file exists depends on the machine and the moment, so a stored path might "
+            "not be read back. Use Path"
+        )
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return codec_for(arguments[0], [*metadata, *arguments[1:]], rules)
+        return codec_for(arguments[0], [*arguments[1:], *metadata], rules)
+    if is_custom(metadata):
+        found = find_custom_codec(annotate(annotation, metadata))
+        if found is not None:
+            return found
     if isinstance(annotation, NewType):
         return codec_for(annotation.__supertype__, metadata, rules)
     if not isinstance(annotation, type) and hasattr(annotation, "__value__"):
-        return codec_for(annotation.__value__, metadata, rules)
+        return codec_for(_read_alias(annotation), metadata, rules)
+    if isinstance(annotation, TypeVar):
+        return _ANY if annotation.__bound__ is None else codec_for(annotation.__bound__)
     if origin in (Union, types.UnionType):
         return _union_codec(arguments, rules)
     if origin is Literal:
-        return _literal_codec(arguments)
-    if origin is tuple and not (len(arguments) == 2 and arguments[1] is Ellipsis):  # noqa: PLR2004 - tuple[X, ...]
-        return _tuple_codec(arguments, rules)
-    if origin in (list, tuple, Sequence):
-        return _list_codec(codec_for(arguments[0], rules=rules))
-    if origin in (dict, Mapping):
-        return _map_codec(codec_for(arguments[0]), codec_for(arguments[1], rules=rules))
-    if origin in (set, frozenset):
-        return _set_codec(codec_for(arguments[0], rules=rules))
-    if isinstance(annotation, type) and origin is None:
-        if issubclass(annotation, BaseModel) and RootModel in annotation.__mro__:
-            return _root_codec(annotation, rules)
-        if issubclass(annotation, BaseModel):
-            return _nested_codec(annotation, rules)
-        if issubclass(annotation, Enum):
-            return _enum_codec(annotation)
-        if issubclass(annotation, float):
-            return _FLOAT
-        for kind, codec in _SCALARS:
-            if issubclass(annotation, kind):
-                return codec
-    return _ANY
+        return literal_codec(arguments)
+    if annotation in (Any, object):
+        return _ANY
+    return _container_codec(annotation, rules) or _class_codec(annotation, rules)
 
 
-def _enum_codec(kind: type[Enum]) -> ValueCodec:
-    def encode(value: Any) -> AttributeValue:
-        if isinstance(value, Placeholder):
-            return {"S": str(value)}
-        return encode_any((value if isinstance(value, kind) else kind(value)).value)
-
-    kinds = frozenset(each for member in kind for each in encode_any(member.value))
-    return ValueCodec(encode, kinds=kinds)
+def _find_class(annotation: Any) -> type[Any] | None:
+    kind = find_type(annotation)
+    kind = get_origin(kind) or kind
+    return kind if isinstance(kind, type) else None
 
 
-def _literal_codec(options: tuple[Any, ...]) -> ValueCodec:
-    def encode(value: Any) -> AttributeValue:
-        if not isinstance(value, Placeholder) and value not in options:
-            raise ValueError(value)
-        return encode_any(value)
-
-    kinds = {kind for option in options if option is not None for kind in encode_any(option)}
-    return ValueCodec(encode, kinds=frozenset(kinds))
+def _read_alias(annotation: Any) -> Any:
+    """Return what a type alias stands for; `Pair[int]` is an alias with type arguments."""
+    values = dict(zip(annotation.__type_params__, get_args(annotation), strict=False))
+    return fill_in(annotation.__value__, values)
 
 
 def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> ValueCodec:
     given = [option for option in options if option is not type(None)]
     codecs = [codec_for(option, rules=rules) for option in given]
-    if len(codecs) != 1:
-        return _choice_codec(codecs)
-    (codec,) = codecs
-    encode, decode = codec.encode, codec.decode
-
-    def encode_optional(value: Any) -> AttributeValue:
-        return {"NULL": True} if value is None else encode(value)
-
-    def decode_optional(value: AttributeValue) -> Any:
-        assert decode is not None  # or this function would not be used
-        return None if "NULL" in value else decode(value)
-
-    optional_decode = None if decode is None else decode_optional
-    return ValueCodec(encode_optional, optional_decode, codec.kinds, codec.members, codec.model)
+    return optional_codec(codecs[0] if len(codecs) == 1 else union_codec(codecs))
 
 
-def _choice_codec(codecs: list[ValueCodec]) -> ValueCodec:
-    """Return the codec of a union; a map is decoded as the model with most of its fields."""
-    models = [codec.model for codec in codecs if codec.model is not None]
-
-    def encode(value: Any) -> AttributeValue:
-        for codec in models:
-            if isinstance(value, codec.model):
-                return {"M": codec.encode(value)}
-        return encode_any(value)
-
-    def decode(value: AttributeValue) -> Any:
-        if "M" not in value:
-            return decode_any(value)
-        item: Item = value["M"]
-        found: list[tuple[int, BaseModel]] = []
-        for codec in models:
-            try:
-                made = codec.model.__pydantic_validator__.validate_python(
-                    codec.decode(item), strict=False, by_alias=False, by_name=True
-                )
-            except ValidationError:
-                continue
-            named = codec.with_current_names(item).keys() & codec.by_stored.keys()
-            keep_in_model(codec, item, made)
-            found.append((len(named), made))
-        return max(found, key=lambda each: each[0])[1] if found else decode_any(value)
-
-    is_open = any(not codec.kinds for codec in codecs)
-    kinds = frozenset(kind for codec in codecs for kind in codec.kinds)
-    return ValueCodec(encode, decode if models else None, frozenset() if is_open else kinds)
+def _container_codec(annotation: Any, rules: CodecRules) -> ValueCodec | None:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    kind = origin or annotation
+    if kind in _REFUSED:
+        raise TypeRefused(_REFUSED[kind])
+    is_fixed = kind is tuple and origin is not None and arguments[-1:] != (Ellipsis,)
+    if is_fixed:
+        return tuple_codec([codec_for(each, rules=rules) for each in arguments])
+    if kind not in _CONTAINERS:
+        return None
+    members = [codec_for(each, rules=rules) for each in arguments if each is not Ellipsis]
+    member = members[-1] if members else _ANY
+    if kind in _LISTS:
+        return list_codec(member, _LISTS[kind])
+    if kind in _SETS:
+        return set_codec(member, _SETS[kind])
+    if kind is Counter:
+        member = codec_for(int)
+    if arguments and accepts_none(arguments[0]) and arguments[0] is not Any:
+        raise TypeRefused("the keys of a map are attribute names, so None cannot be one")
+    key = members[0] if members else _ANY
+    return map_codec(key, member, name_type(arguments[0]) if arguments else "")
 
 
-def _list_codec(member: ValueCodec) -> ValueCodec:
-    encode, decode = member.encode, member.decode
+def _class_codec(annotation: Any, rules: CodecRules) -> ValueCodec:
+    origin = get_origin(annotation)
+    if origin is None and isinstance(annotation, type):
+        if issubclass(annotation, SecretStr | SecretBytes):
+            return _secret_codec(annotation, bytes if issubclass(annotation, SecretBytes) else str)
+        if issubclass(annotation, Enum):
+            return enum_codec(annotation)
+        found = scalar_codec(annotation)
+        if found is not None:
+            return found
+        if issubclass(annotation, BaseModel) and RootModel in annotation.__mro__:
+            return find_custom_codec(annotation) or _root_codec(annotation, rules)
+    if origin is Secret:
+        return _secret_codec(Secret, get_args(annotation)[0])
+    record = read_record(annotation)
+    if record is None:
+        return other_codec(annotation)
+    custom = find_custom_codec(annotation) if _has_serializers(record) else None
+    return custom or _record_codec(record, annotation, rules)
 
-    def decode_list(value: AttributeValue) -> Any:
-        assert decode is not None  # or this function would not be used
-        return [decode(each) for each in value["L"]] if "L" in value else decode_any(value)
 
+def _secret_codec(python: type[Any], hidden: Any) -> ValueCodec:
+    inner = codec_for(hidden)
     return ValueCodec(
-        lambda value: encode_list_of(value, encode),
-        None if decode is None else decode_list,
-        frozenset({"L"}),
-        members=member,
+        take_placeholders(lambda value: encode_secret(value, inner.encode)),
+        inner.decode,
+        inner.kinds,
+        python=python,
+        is_secret=True,
     )
 
 
-def _tuple_codec(arguments: tuple[Any, ...], rules: CodecRules) -> ValueCodec:
-    codecs = [codec_for(each, rules=rules) for each in arguments]
+def _has_serializers(record: RecordType) -> bool:
+    decorators = getattr(record.python, "__pydantic_decorators__", None)
+    return decorators is not None and bool(decorators.model_serializers)
+
+
+def _record_codec(record: RecordType, annotation: Any, rules: CodecRules) -> ValueCodec:
+    codec = model_codec(annotation, rules.name_of, record)
+    python = dict if record.is_mapping else record.python
 
     def encode(value: Any) -> AttributeValue:
-        if isinstance(value, Placeholder):
-            return {"S": str(value)}
-        pairs = zip(codecs, value, strict=True)
-        return {"L": [codec.encode(each) for codec, each in pairs]}
-
-    def decode(value: AttributeValue) -> Any:
-        members = value.get("L")
-        if members is None or len(members) != len(codecs):
-            return decode_any(value)
-        pairs = zip(codecs, members, strict=True)
-        return [(codec.decode or decode_any)(each) for codec, each in pairs]
-
-    return ValueCodec(encode, decode, frozenset({"L"}))
-
-
-def _set_codec(member: ValueCodec) -> ValueCodec:
-    encode, decode = member.encode, member.decode
-
-    def decode_set(value: AttributeValue) -> Any:
-        assert decode is not None  # or this function would not be used
-        ((kind, data),) = value.items()
-        if kind not in _SETS:
-            return decode_any(value)
-        return {decode({kind[0]: each}) for each in data}
-
-    kinds = frozenset(f"{kind}S" for kind in member.kinds) & _SETS
-    return ValueCodec(
-        lambda value: encode_set_of(value, encode),
-        None if decode is None else decode_set,
-        kinds or _SETS,
-        members=member,
-    )
-
-
-def _map_codec(key: ValueCodec, member: ValueCodec) -> ValueCodec:
-    encode, decode = member.encode, member.decode or decode_any
-    has_numbers = key.kinds == frozenset({"N"})
-
-    def encode_name(name: Any) -> str:
-        ((kind, text),) = key.encode(name).items()
-        return check_name(text if kind in ("S", "N") else name)
-
-    def encode_map(value: Any) -> AttributeValue:
-        if isinstance(value, Placeholder):
-            return {"S": str(value)}
-        return {"M": {encode_name(name): encode(each) for name, each in value.items()}}
-
-    def decode_map(value: AttributeValue) -> Any:
-        if "M" not in value:
-            return decode_any(value)
-        members = value["M"].items()
-        if not has_numbers:
-            return {name: decode(each) for name, each in members}
-        return {(scalars.decode_number(name)): decode(each) for name, each in members}
-
-    is_plain = member.decode is None and not has_numbers
-    return ValueCodec(
-        encode_map, None if is_plain else decode_map, frozenset({"M"}), members=member
-    )
-
-
-def _nested_codec(model: type[BaseModel], rules: CodecRules) -> ValueCodec:
-    codec = model_codec(model, rules.name_of)
-
-    def encode(value: Any) -> AttributeValue:
-        if isinstance(value, Placeholder):
-            return {"S": str(value)}
-        if not isinstance(value, model):
+        if not isinstance(value, python):
             raise TypeError(value)
         return {"M": codec.encode(value)}
 
     def decode(value: AttributeValue) -> Any:
         return codec.decode(value["M"]) if "M" in value else decode_any(value)
 
-    return ValueCodec(encode, decode, frozenset({"M"}), model=codec)
+    return ValueCodec(
+        take_placeholders(encode), decode, frozenset({"M"}), model=codec, python=python
+    )
 
 
 def _root_codec(model: type[BaseModel], rules: CodecRules) -> ValueCodec:
     inner = read_fields(model, rules.name_of)[0].codec
+    return ValueCodec(
+        take_placeholders(lambda value: inner.encode(value.root)),
+        inner.decode,
+        inner.kinds,
+        inner.members,
+        inner.model,
+        model,
+        inner.is_secret,
+    )
 
-    def encode(value: Any) -> AttributeValue:
-        if isinstance(value, Placeholder):
-            return {"S": str(value)}
-        return inner.encode(value.root)
 
-    return ValueCodec(encode, inner.decode, inner.kinds, inner.members, inner.model)
+_MODELS: dict[tuple[Any, Callable[[str], str]], ModelCodec] = {}
 
 
-_MODELS: dict[tuple[type[BaseModel], Callable[[str], str]], ModelCodec] = {}
+def model_codec(
+    annotation: Any, name_of: Callable[[str], str], record: RecordType | None = None
+) -> ModelCodec:
+    """Return the codec of a model or another record; raises TypeRefused.
 
-
-def model_codec(model: type[BaseModel], name_of: Callable[[str], str] = as_written) -> ModelCodec:
-    """Return the codec of a pydantic model; `name_of` makes attribute names from field names."""
-    codec = _MODELS.get((model, name_of))
-    if codec is None:
-        has_extra = model.model_config.get("extra") == "allow"
-        # Cached before its fields are read, since a model may contain itself.
-        codec = _MODELS[model, name_of] = ModelCodec(model, {}, {}, has_extra)
-        for each in read_fields(model, name_of):
-            codec.add(each)
+    `name_of` makes attribute names from field names.
+    """
+    codec = _MODELS.get((annotation, name_of))
+    if codec is not None:
+        return codec
+    record = record or read_record(annotation)
+    assert record is not None  # callers have a model or a record
+    # Cached before its fields are read, since a model may contain itself.
+    codec = _MODELS[annotation, name_of] = ModelCodec(
+        record.python,
+        {},
+        {},
+        record.has_extra,
+        annotation=annotation,
+        is_mapping=record.is_mapping,
+        optional=record.optional,
+    )
+    try:
+        for name, info in record.fields.items():
+            codec.add(_read_field(record.python, name, info, name_of))
+    except BaseException:
+        del _MODELS[annotation, name_of]
+        raise
     return codec
 
 
 def read_fields(
-    model: type[BaseModel], name_of: Callable[[str], str] = as_written
+    model: type[BaseModel],
+    name_of: Callable[[str], str] = as_written,
+    problems: list[str] | None = None,
 ) -> list[StoredField]:
-    """Return the fields of a model, without computed ones; `name_of` is the table's naming rule."""
-    return [_read_field(name, info, name_of) for name, info in model.__pydantic_fields__.items()]
+    """Return the fields of a model, without computed ones; `name_of` is the table's naming rule.
+
+    A field that cannot be stored is added to `problems`, or raises TypeRefused without them.
+    """
+    found: list[StoredField] = []
+    for name, info in model.__pydantic_fields__.items():
+        try:
+            each = _read_field(model, name, info, name_of)
+        except TypeRefused as error:
+            if problems is None:
+                raise
+            problems.append(f"{error}.")
+            each = _make_field(name, info, name_of, _ANY)
+        found.append(each)
+    return found
 
 
-def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> StoredField:
+def _read_field(
+    owner: type[Any], name: str, info: FieldInfo, name_of: Callable[[str], str]
+) -> StoredField:
+    try:
+        codec = find_field_codec(owner, name, info)
+        codec = codec or codec_for(info.annotation, info.metadata, CodecRules(name_of))
+    except TypeRefused as error:
+        raise TypeRefused(f"{owner.__name__}.{name}: {error}") from None
+    return _make_field(name, info, name_of, codec)
+
+
+def _make_field(
+    name: str, info: FieldInfo, name_of: Callable[[str], str], codec: ValueCodec
+) -> StoredField:
     stored = next((each for each in info.metadata if isinstance(each, Stored)), Stored())
-    rules = CodecRules(name_of)
     return StoredField(
         name=name,
         stored=stored.name or name_of(name),
-        codec=codec_for(info.annotation, info.metadata, rules),
+        codec=codec,
         annotation=info.annotation,
         metadata=tuple(info.metadata),
         is_part=stored.is_part,
         is_required=info.is_required(),
-        accepts_none=_accepts_none(info.annotation),
+        accepts_none=accepts_none(info.annotation),
         former=stored.former,
     )
 
 
-def _accepts_none(annotation: Any) -> bool:
+def accepts_none(annotation: Any) -> bool:
+    """Return whether an annotation includes None."""
     if annotation is Any or annotation is None or annotation is type(None):
         return True
     if not isinstance(annotation, type) and hasattr(annotation, "__value__"):
-        return _accepts_none(annotation.__value__)
+        return accepts_none(annotation.__value__)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _accepts_none(arguments[0])
+        return accepts_none(arguments[0])
     if origin is Literal:
         return None in arguments
-    return origin in (Union, types.UnionType) and any(map(_accepts_none, arguments))
+    return origin in (Union, types.UnionType) and any(map(accepts_none, arguments))
 
 
 def _has_mark(annotation: Any, metadata: Sequence[Any], mark: type) -> bool:

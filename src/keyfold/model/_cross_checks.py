@@ -186,7 +186,8 @@ def _functions_with_info(schema: Any) -> Iterator[Any]:
             return
         if isinstance(kind, str) and kind.startswith("function-"):
             function = node["function"]
-            if function["type"] == "with-info":
+            # Pydantic's own validators have the information, but look at no other field.
+            if function["type"] == "with-info" and not _is_of_pydantic(function["function"]):
                 yield function["function"]
         for key, each in node.items():
             if key not in ("serialization", "metadata"):
@@ -194,3 +195,8 @@ def _functions_with_info(schema: Any) -> Iterator[Any]:
     elif isinstance(schema, list | tuple):
         for each in cast(Sequence[Any], schema):
             yield from _functions_with_info(each)
+
+
+def _is_of_pydantic(function: Any) -> bool:
+    module = getattr(function, "__module__", None)
+    return isinstance(module, str) and module.startswith("pydantic.")

@@ -9,12 +9,13 @@ from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
-from keyfold.model._codecs import CodecRules, ModelCodec, ValueCodec, codec_for
+from keyfold.model._codecs import CodecRules, ModelCodec, codec_for
 from keyfold.model._codecs import read_fields as read_model_fields
 from keyfold.model._completion import find_timestamp_problems, read_completion
 from keyfold.model._cross_checks import find_cross_checks, find_depends_problems
 from keyfold.model._fields import CountsWrites
 from keyfold.model._former_names import find_former_problems
+from keyfold.model._key_types import find_key_type, find_secret_problem
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._unions import find_ambiguities
@@ -25,6 +26,7 @@ from keyfold.model._unique import (
     make_unique_fields,
 )
 from keyfold.model._upgrades import Upgrade
+from keyfold.model._value_codecs import TypeRefused, ValueCodec
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def build_schema(
     found = len(problems)
     name, key = entity.__name__, table.key
     codec = ModelCodec(entity, {}, {}, entity.model_config.get("extra") == "allow")
-    for each in read_model_fields(entity, name_of):
+    for each in read_model_fields(entity, name_of, problems):
         other = codec.by_stored.get(each.stored)
         if other is not None and not each.is_part:
             problems.append(
@@ -77,7 +79,7 @@ def build_schema(
     reader = _KeyReader(name, table, declaration, codec, problems)
     keys = reader.read_primary()
     index_keys = reader.read_indexes(keys)
-    computed = _read_computed(entity, name_of)
+    computed = _read_computed(entity, name_of, problems)
     own = {part.attribute for part in keys if part.template is not None}
     own |= {
         part.attribute
@@ -94,6 +96,7 @@ def build_schema(
     reserved = own | computed_names | ({type_attribute} if type_attribute else set[str]())
     problems += _find_renaming_problems(declaration, name, codec, keys, reserved)
     problems += find_unique_problems(name, declaration.unique, codec, keys, table)
+    problems += _find_secret_problems(name, codec, keys, index_keys)
     if entity.model_config.get("frozen") is not True:
         problems.append(f"{name}: entities must be frozen. Remove frozen from its model_config.")
     if ttl_field is not None and ttl_field.codec.kinds != frozenset({"N"}):
@@ -185,6 +188,19 @@ def _find_renaming_problems(
     yield from find_former_problems(name, codec, reserved)
 
 
+def _find_secret_problems(
+    name: str,
+    codec: ModelCodec,
+    keys: tuple[KeyPart, ...],
+    index_keys: Mapping[str, tuple[KeyPart, ...]],
+) -> Iterator[str]:
+    parts = (*keys, *(part for parts in index_keys.values() for part in parts))
+    used = {name for part in parts for name in part.fields}
+    for field in codec.fields.values():
+        if field.codec.is_secret and field.name in used:
+            yield find_secret_problem(name, field, "part of a key")
+
+
 @dataclass(slots=True)
 class _KeyReader:
     """Compiles the keys of one entity, and collects their problems."""
@@ -274,7 +290,7 @@ class _KeyReader:
                         f"field; its fields are {known}."
                     )
                     return None
-            types = {name: each.annotation for name, each in fields.items()}
+            types = {name: find_key_type(each) for name, each in fields.items()}
             return KeyTemplate.from_types(text, types, owner=self.owner)
         except KeyfoldError as error:
             self.problems.append(str(error).removesuffix(f" [{error.code}]"))
@@ -299,9 +315,14 @@ def _text(part: KeyPart) -> str:
 
 
 def _read_computed(
-    entity: type[BaseModel], name_of: Callable[[str], str]
+    entity: type[BaseModel], name_of: Callable[[str], str], problems: list[str]
 ) -> dict[str, tuple[str, ValueCodec]]:
-    return {
-        name: (name_of(name), codec_for(info.return_type, rules=CodecRules(name_of)))
-        for name, info in entity.__pydantic_computed_fields__.items()
-    }
+    found: dict[str, tuple[str, ValueCodec]] = {}
+    for name, info in entity.__pydantic_computed_fields__.items():
+        try:
+            codec = codec_for(info.return_type, rules=CodecRules(name_of))
+        except TypeRefused as error:
+            problems.append(f"{entity.__name__}.{name}: {error}.")
+        else:
+            found[name] = (name_of(name), codec)
+    return found

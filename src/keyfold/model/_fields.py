@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic_core import PydanticUndefined
 
+from keyfold.model._own_codecs import Codec
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -68,6 +70,7 @@ def attr(
     name: str | None = None,
     *,
     was: str | Sequence[str] = (),
+    codec: Codec[Any] | None = None,
     default: Any = PydanticUndefined,
     default_factory: Callable[[], Any] | None = None,
     **constraints: Any,
@@ -75,25 +78,31 @@ def attr(
     """Declare a stored field with another attribute name, a default or constraints.
 
     `was` has former attribute names, the newest first: an item that is still stored under one of
-    them is read, and the next write of the field stores the current name. `constraints` are
-    pydantic's, such as `gt=0` or `max_length=40`.
+    them is read, and the next write of the field stores the current name. `codec` says how values
+    are stored, for types of your own. `constraints` are pydantic's, such as `gt=0` or
+    `max_length=40`.
     """
     former = (was,) if isinstance(was, str) else tuple(was)
-    return _field(Stored(name, former=former), default, default_factory, constraints)
+    return _field(Stored(name, former=former), codec, default, default_factory, constraints)
 
 
 def part(
     *,
+    codec: Codec[Any] | None = None,
     default: Any = PydanticUndefined,
     default_factory: Callable[[], Any] | None = None,
     **constraints: Any,
 ) -> Any:
-    """Declare a field that is stored only as part of the item's key, and read back from it."""
-    return _field(Stored(is_part=True), default, default_factory, constraints)
+    """Declare a field that is stored only as part of the item's key, and read back from it.
+
+    `codec` makes the text or number that the key holds, for types of your own.
+    """
+    return _field(Stored(is_part=True), codec, default, default_factory, constraints)
 
 
 def _field(
     stored: Stored,
+    codec: Codec[Any] | None,
     default: Any,
     default_factory: Callable[[], Any] | None,
     constraints: dict[str, Any],
@@ -106,4 +115,6 @@ def _field(
     # Pydantic keeps unknown metadata. The attribute name is not a pydantic alias, so aliases remain
     # free for the user.
     field.metadata.append(stored)
+    if codec is not None:
+        field.metadata.append(codec)
     return field

@@ -32,7 +32,8 @@ from keyfold.expressions import (
     Value,
     paths_in,
 )
-from keyfold.model._codecs import ModelCodec, ValueCodec
+from keyfold.model._codecs import ModelCodec
+from keyfold.model._value_codecs import ValueCodec
 from keyfold.values import AttributeValue
 
 _ZERO: AttributeValue = {"N": "0"}

@@ -19,12 +19,13 @@ from keyfold.expressions import (
     Path,
 )
 from keyfold.model._any_values import Encode, encode_any
-from keyfold.model._codecs import StoredField, ValueCodec
+from keyfold.model._codecs import StoredField
 from keyfold.model._moments import has_moment, resolve_moments
 from keyfold.model._operands import Literal, to_literal
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import show
 from keyfold.model._schemas import EntitySchema
+from keyfold.model._value_codecs import ValueCodec
 
 C = TypeVar("C")
 

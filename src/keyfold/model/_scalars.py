@@ -8,7 +8,7 @@ DynamoDB cannot store.
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from math import isfinite
 from typing import Any
 from uuid import UUID
@@ -21,6 +21,8 @@ _SHOWN_CHARACTERS = 80
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _MICROSECONDS = 1_000_000
+# Digits enough for any number that can be stored, whatever the caller's decimal context.
+_EXACT = Context(prec=60)
 # Every int of smaller magnitude has at most 38 digits, which DynamoDB can store.
 _SAFE = 10**38
 
@@ -144,12 +146,21 @@ def _to_utc(value: Any) -> datetime:
     if not isinstance(value, datetime):
         raise TypeError(value)
     if value.tzinfo is None:
-        advice = "Use an aware datetime, such as one in UTC."
+        advice = "Use an aware datetime, such as one in UTC, or declare a NaiveDatetime."
         raise ValueInvalid(show(value), "it has no time zone", advice)
     try:
         return value.astimezone(UTC)
     except OverflowError:
         raise ValueInvalid(show(value), "it is out of range in UTC", "") from None
+
+
+def encode_naive_datetime(value: Any) -> AttributeValue:
+    """Encode a datetime without a time zone, with a fixed width: text order is time order."""
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    if not isinstance(value, datetime) or value.tzinfo is not None:
+        raise TypeError(value)
+    return {"S": value.isoformat(timespec="microseconds")}
 
 
 def encode_date(value: Any) -> AttributeValue:
@@ -183,7 +194,7 @@ def encode_seconds(value: Any) -> AttributeValue:
     """Encode a datetime as Unix time in seconds, with its fraction."""
     if isinstance(value, Placeholder):
         return {"N": str(value)}
-    return encode_decimal(Decimal(_microseconds(value)).scaleb(-6))
+    return encode_decimal(Decimal(_microseconds(value)).scaleb(-6, _EXACT))
 
 
 def encode_expiry(value: Any) -> AttributeValue:
@@ -200,10 +211,29 @@ def _microseconds(value: Any) -> int:
 def decode_seconds(text: str) -> Any:
     """Return the datetime of a Unix time in seconds; if it is out of range, an invalid text."""
     try:
-        return _EPOCH + timedelta(microseconds=int(Decimal(text).scaleb(6).to_integral_value()))
+        return _EPOCH + timedelta(
+            microseconds=int(Decimal(text).scaleb(6, _EXACT).to_integral_value())
+        )
     except (ArithmeticError, OverflowError):
         # A bare number would not fail: pydantic may read it as milliseconds.
         return f"{text} seconds since 1970"
+
+
+def encode_timedelta(value: Any) -> AttributeValue:
+    """Encode a timedelta as its number of seconds, exactly."""
+    if isinstance(value, Placeholder):
+        return {"N": str(value)}
+    if not isinstance(value, timedelta):
+        raise TypeError(value)
+    return encode_decimal(Decimal(value // _MICROSECOND).scaleb(-6, _EXACT))
+
+
+def decode_timedelta(text: str) -> Any:
+    """Return the timedelta of a number of seconds; if it is out of range, an invalid text."""
+    try:
+        return timedelta(microseconds=int(Decimal(text).scaleb(6, _EXACT).to_integral_value()))
+    except (ArithmeticError, OverflowError):
+        return f"{text} seconds"
 
 
 def decode_number(text: str) -> int | Decimal:

@@ -15,8 +15,8 @@ from keyfold.errors import FieldUnknown, KeyfoldError, KeyPartInvalid, MissingKe
 from keyfold.keys import KeyTemplate, Ulid
 from keyfold.keys._annotations import find_type
 from keyfold.keys._shown_values import show as show_part
-from keyfold.model._any_values import decode_any, encode_any
-from keyfold.model._codecs import Decode, Encode, ModelCodec, StoredField, ValueCodec
+from keyfold.model._any_values import Encode, decode_any, encode_any
+from keyfold.model._codecs import ModelCodec, StoredField
 from keyfold.model._completion import WriteCompletion
 from keyfold.model._cross_checks import CrossCheck
 from keyfold.model._former_names import has_former_names
@@ -27,6 +27,7 @@ from keyfold.model._scalars import decode_number, show
 from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_nested, keep_undeclared
 from keyfold.model._unique import UniqueField
 from keyfold.model._upgrades import Upgrade, keep_upgraded, upgrade_item
+from keyfold.model._value_codecs import Decode, ValueCodec
 from keyfold.values import AttributeValue, Item
 
 Parse = Callable[[str], dict[str, Any] | None]

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from keyfold.model._codecs import ModelCodec, ValueCodec
+    from keyfold.model._codecs import ModelCodec
+    from keyfold.model._value_codecs import ValueCodec
     from keyfold.values import AttributeValue, Item
 
 UNDECLARED = "_keyfold_undeclared"
@@ -33,8 +34,9 @@ def keep_nested(codec: ValueCodec, stored: AttributeValue, value: Any) -> None:
     The members of a list are matched by position, those of a map by their order.
     """
     if codec.model is not None:
-        if "M" in stored and isinstance(value, codec.model.model):
-            keep_in_model(codec.model, stored["M"], value)
+        model = codec.model
+        if "M" in stored and model.keeps_undeclared and isinstance(value, model.model):
+            keep_in_model(model, stored["M"], value)
     elif codec.members is not None:
         for member, held in _pair_members(stored, value):
             keep_nested(codec.members, member, held)

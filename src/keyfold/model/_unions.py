@@ -8,57 +8,54 @@ fraction may be read back as an equal int; any other value must be read back wit
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import combinations
 from numbers import Number
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
-from uuid import UUID
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError
+from pydantic import TypeAdapter, ValidationError
 
 from keyfold.errors import KeyfoldError
-from keyfold.keys import Ulid
 from keyfold.model._any_values import decode_any
 from keyfold.model._codecs import CodecRules, ModelCodec, annotate, codec_for
-
-_SAMPLES: tuple[tuple[type[Any], tuple[Any, ...]], ...] = (
-    (bool, (True,)),
-    (int, (5,)),
-    (float, (0.5,)),
-    (Decimal, (Decimal(5), Decimal("0.5"))),
-    (str, ("text",)),
-    (bytes, (b"bytes",)),
-    (datetime, (datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, 1, 2, 3, 4, tzinfo=UTC))),
-    (date, (date(2024, 1, 1),)),
-    (time, (time(1, 2, 3),)),
-    (UUID, (UUID(int=1),)),
-)
+from keyfold.model._own_codecs import find_own_codec
+from keyfold.model._records import read_record
+from keyfold.model._samples import guess_samples, samples_of
+from keyfold.model._serialised_codecs import find_custom_codec, is_custom, make_adapter
+from keyfold.model._type_names import name_type
+from keyfold.model._value_codecs import TypeRefused
 
 
-def find_ambiguities(
-    annotation: Any, metadata: Sequence[Any], rules: CodecRules, seen: set[type[Any]] | None = None
-) -> Iterator[str]:
+def find_ambiguities(annotation: Any, metadata: Sequence[Any], rules: CodecRules) -> Iterator[str]:
     """Yield the problems of every union in an annotation, including nested ones."""
-    seen = set() if seen is None else seen
+    with suppress(TypeRefused):  # that is reported with the field
+        yield from _find(annotation, metadata, rules, set())
+
+
+def _find(
+    annotation: Any, metadata: Sequence[Any], rules: CodecRules, seen: set[Any]
+) -> Iterator[str]:
+    if find_own_codec(metadata) is not None or (
+        is_custom(metadata) and find_custom_codec(annotate(annotation, metadata)) is not None
+    ):
+        return  # the user says how it is stored
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        yield from find_ambiguities(arguments[0], [*metadata, *arguments[1:]], rules, seen)
+        yield from _find(arguments[0], [*arguments[1:], *metadata], rules, seen)
     elif isinstance(annotation, NewType):
-        yield from find_ambiguities(annotation.__supertype__, metadata, rules, seen)
+        yield from _find(annotation.__supertype__, metadata, rules, seen)
     elif not isinstance(annotation, type) and hasattr(annotation, "__value__"):
-        yield from find_ambiguities(annotation.__value__, metadata, rules, seen)
-    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield from _find(annotation.__value__, metadata, rules, seen)
+    elif (record := read_record(annotation)) is not None:
         if annotation not in seen:
             seen.add(annotation)
-            for info in annotation.__pydantic_fields__.values():
-                yield from find_ambiguities(info.annotation, info.metadata, rules, seen)
+            for info in record.fields.values():
+                yield from _find(info.annotation, info.metadata, rules, seen)
     elif origin is not Literal:
         for each in arguments:
-            yield from find_ambiguities(each, (), rules, seen)
+            yield from _find(each, (), rules, seen)
         if origin in (Union, types.UnionType):
             yield from _find_in_union(annotation, metadata, rules)
 
@@ -68,12 +65,12 @@ def _find_in_union(annotation: Any, metadata: Sequence[Any], rules: CodecRules) 
     if len(options) == 1:
         return
     codec = codec_for(annotation, metadata, rules)
-    samples = [(option, each) for option in options for each in _samples_of(option)]
+    samples = [(option, each) for option in options for each in _samples_of_member(option, rules)]
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotate(annotation, metadata))
+        adapter = make_adapter(annotate(annotation, metadata))
         encoded = [(option, each, codec.encode(each)) for option, each in samples]
-    except (KeyfoldError, PydanticSchemaGenerationError):
-        # Pydantic or DynamoDB does not take the samples, though it may take other values.
+    except KeyfoldError:
+        # DynamoDB does not take the samples, though it may take other values.
         return
     if str in options:
         # A str that looks like a value of another member must still be read back as a str.
@@ -83,8 +80,8 @@ def _find_in_union(annotation: Any, metadata: Sequence[Any], rules: CodecRules) 
         found = _validate(adapter, (codec.decode or decode_any)(value))
         if found is not None and not _is_same(each, found):
             yield (
-                f"the members of {_name(annotation)} cannot be told apart once stored: "
-                f"{_name(option)} could be read back as {type(found).__name__}. Use only one of "
+                f"the members of {name_type(annotation)} cannot be told apart once stored: "
+                f"{name_type(option)} could be read back as {type(found).__name__}. Use only one of "
                 "them."
             )
             return
@@ -99,6 +96,13 @@ def _find_in_union(annotation: Any, metadata: Sequence[Any], rules: CodecRules) 
             return
 
 
+def _samples_of_member(option: Any, rules: CodecRules) -> list[Any]:
+    found = samples_of(option)
+    if found or codec_for(option, rules=rules).kinds != frozenset({"S"}):
+        return found
+    return guess_samples(make_adapter(option))
+
+
 def _validate(adapter: TypeAdapter[Any], raw: Any) -> Any:
     try:
         return adapter.validate_python(raw, strict=False)
@@ -111,44 +115,6 @@ def _is_same(one: Any, other: Any) -> bool:
     are_numbers = all(isinstance(each, Number) for each in (one, other))
     is_like = type(one) is type(other) or (are_numbers and not isinstance(one, bool | Enum))
     return is_like and one == other
-
-
-def _samples_of(option: Any) -> list[Any]:
-    origin, arguments = get_origin(option), get_args(option)
-    if origin is Annotated:
-        return _samples_of(arguments[0])
-    if isinstance(option, NewType):
-        return _samples_of(option.__supertype__)
-    if origin is Literal:
-        return [*arguments]
-    if origin is not None:
-        return _collections_of(origin, arguments)
-    if not isinstance(option, type):
-        return []
-    if issubclass(option, Enum):
-        return [*option]
-    if issubclass(option, Ulid):
-        return [option.at(datetime(2024, 1, 1, tzinfo=UTC))]
-    for kind, samples in _SAMPLES:
-        if option is kind:
-            return [*samples]
-    return []
-
-
-def _collections_of(origin: Any, arguments: tuple[Any, ...]) -> list[Any]:
-    members = _samples_of(arguments[0]) if arguments else []
-    if not members:
-        return []
-    if origin in (list, Sequence):
-        return [members]
-    if origin is tuple:
-        return [tuple(members)] if arguments[-1] is Ellipsis else []
-    if origin in (set, frozenset):
-        return [origin(members)]
-    if origin in (dict, Mapping):
-        values = _samples_of(arguments[1])
-        return [{members[0]: values[0]}] if values else []
-    return []
 
 
 def _are_distinguishable(one: ModelCodec, other: ModelCodec) -> bool:
@@ -178,13 +144,3 @@ def _are_distinguishable(one: ModelCodec, other: ModelCodec) -> bool:
 
 def _literals_of(annotation: Any) -> set[Any]:
     return set(get_args(annotation)) if get_origin(annotation) is Literal else set()
-
-
-def _name(annotation: Any) -> str:
-    if annotation is types.NoneType:
-        return "None"
-    if isinstance(annotation, type) and get_origin(annotation) is None:
-        return annotation.__name__
-    if get_origin(annotation) in (Union, types.UnionType):
-        return " | ".join(map(_name, get_args(annotation)))
-    return str(annotation).replace("typing.", "")

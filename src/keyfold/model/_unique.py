@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from keyfold.model._key_types import find_secret_problem
 from keyfold.values import AttributeValue
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def find_unique_problems(
         field = codec.fields.get(each)
         if field is None:
             yield f"{name}: unique field {each!r} is not one of its fields."
+        elif field.codec.is_secret:
+            yield find_secret_problem(name, field, "unique")
         elif field.is_part or not field.codec.kinds or not field.codec.kinds <= _SCALARS:
             yield f"{name}.{each}: a unique field must be stored as text, a number or bytes."
     if any(part.kind != "S" for part in keys):

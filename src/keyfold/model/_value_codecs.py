@@ -1,0 +1,58 @@
+"""The codec of a value, and the error of a type that cannot be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from keyfold.model._any_values import Encode
+from keyfold.model._placeholders import Placeholder
+from keyfold.values import AttributeValue
+
+if TYPE_CHECKING:
+    from keyfold.model._codecs import ModelCodec
+
+Decode = Callable[[Any], Any]
+
+SETS = frozenset({"SS", "NS", "BS"})
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCodec:
+    """How the values of one type are encoded and decoded.
+
+    `kinds` are the DynamoDB types that it may be stored as, empty if unknown. `members` is the
+    codec of the members of a list, set or map; `model` is the codec of a nested model. Without
+    `decode`, values are decoded by their stored type. `python` is the class of the values, by
+    which a union chooses the codec; None if it is unknown. A secret is never shown.
+    """
+
+    encode: Encode
+    decode: Decode | None = None
+    kinds: frozenset[str] = frozenset()
+    members: ValueCodec | None = None
+    model: ModelCodec | None = None
+    python: type[Any] | None = None
+    is_secret: bool = False
+
+    @property
+    def has_models(self) -> bool:
+        """Whether the value is a nested model, or has nested models as members."""
+        return self.model is not None or (self.members is not None and self.members.has_models)
+
+
+class TypeRefused(Exception):
+    """A type cannot be stored; the message says why, and what to do.
+
+    It is raised while a class is declared, and becomes part of a DeclarationInvalid.
+    """
+
+
+def take_placeholders(encode: Encode, kind: str = "S") -> Encode:
+    """Return an encoder that also takes placeholders, which are stored as `kind`."""
+
+    def encode_value(value: Any) -> AttributeValue:
+        return {kind: str(value)} if isinstance(value, Placeholder) else encode(value)
+
+    return encode_value
