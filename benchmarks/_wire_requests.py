@@ -8,7 +8,12 @@ import time
 import orjson
 
 from benchmarks._orders import TABLE, Draw, Request, make_get, make_put, make_query
-from keyfold.wire._sigv4 import begin_canonical_request, begin_string_to_sign, derive_key, sign
+from keyfold.wire._sigv4 import (
+    BegunSignature,
+    begin_canonical_request,
+    begin_string_to_sign,
+    derive_key,
+)
 
 # A small table: moto reads all of it for each Query.
 SIZE = 2_000
@@ -72,7 +77,8 @@ def encode_request(operation: str, body: Request, access_key: str = "") -> bytes
             )
         )
         key = derive_key(SECRET, timestamp[:8], _REGION, "dynamodb")
-        signature = sign(key, begin_string_to_sign(timestamp, scope), canonical, text)
+        to_sign = begin_string_to_sign(timestamp, scope)
+        signature = BegunSignature(key, to_sign, canonical).finish(text)
     credential = (access_key or "KEYFOLDBENCHMARK").encode()
     dated = (timestamp.encode(), credential, scope.encode(), signature.encode())
     return _HEAD % (_HOST, target, _CONTENT_TYPE, *dated, len(text), text)

@@ -58,8 +58,9 @@ class ClinicDatabase:
     def log_in(self, role: str, user: str) -> ClinicUser:
         """Return a user with a role, who asks through a store and through a server."""
         guard = Guard(clinic.layout, clinic.roles[role], {"user": user})
-        authorizer = RoleAuthorizer({TABLE: guard}, self.engine.find_key_names, "us-east-1")
-        wire = Wire(self.engine, gate=OpenGate(authorizer, f"{role}-{user}"))
+        name, find_key_names = f"{role}-{user}", self.engine.find_key_names
+        authorizer = RoleAuthorizer(name, {TABLE: guard}, find_key_names, "us-east-1")
+        wire = Wire(self.engine, gate=OpenGate(authorizer, name))
         self._wires.append(wire)
         return ClinicUser(self.store.as_principal(role, user=user), wire)
 

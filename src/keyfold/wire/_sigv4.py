@@ -13,29 +13,46 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 ALGORITHM = "AWS4-HMAC-SHA256"
 TERMINATOR = "aws4_request"
 
+# Copying a new hash is cheaper than creating one, for which OpenSSL looks up the algorithm.
+_new_hash = sha256().copy
+
 
 class SigningKey:
     """The key that signs the requests of one day to one service in one region.
 
-    It keeps the two states of HMAC that depend on the key alone: with copies of them, a signature
-    takes half the time of `hmac.digest`.
+    It keeps the two states of HMAC that depend on the key alone.
     """
 
-    __slots__ = ("_inner", "_outer")
+    __slots__ = ("inner", "outer")
 
     def __init__(self, key: bytes) -> None:
         padded = key.ljust(sha256().block_size, b"\0")
-        self._inner = sha256(bytes(byte ^ 0x36 for byte in padded))
-        self._outer = sha256(bytes(byte ^ 0x5C for byte in padded))
+        self.inner = sha256(bytes(byte ^ 0x36 for byte in padded))
+        self.outer = sha256(bytes(byte ^ 0x5C for byte in padded))
 
-    def sign(self, text: bytes) -> str:
-        """Return the signature of a text, in hexadecimal.
 
-        >>> SigningKey(b"k" * 32).sign(b"a") == hmac.digest(b"k" * 32, b"a", "sha256").hex()
-        True
-        """
+class BegunSignature:
+    """The signature of requests that differ only in their bodies.
+
+    It keeps the states of the hash and the HMAC before the first byte that depends on the body.
+    `to_sign` and `canonical` lack only their hashes.
+    """
+
+    __slots__ = ("_inner", "_outer", "_request")
+
+    def __init__(self, key: SigningKey, to_sign: bytes, canonical: bytes) -> None:
+        self._request = sha256(canonical)
+        self._inner = key.inner.copy()
+        self._inner.update(to_sign)
+        self._outer = key.outer
+
+    def finish(self, body: bytes) -> str:
+        """Return the signature of a request with this body, in hexadecimal."""
+        hashed, request = _new_hash(), self._request.copy()
+        hashed.update(body)
+        request.update(hashed.hexdigest().encode())
         inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(text)
+        inner.update(request.hexdigest().encode())
         outer.update(inner.digest())
         return outer.hexdigest()
 
@@ -68,12 +85,6 @@ def begin_canonical_request(
 def begin_string_to_sign(timestamp: str, scope: str) -> bytes:
     """Return the string to sign, up to the hash of the canonical request."""
     return f"{ALGORITHM}\n{timestamp}\n{scope}\n".encode()
-
-
-def sign(key: SigningKey, to_sign: bytes, canonical: bytes, body: bytes) -> str:
-    """Return the signature of a request; `to_sign` and `canonical` lack only their hashes."""
-    request = canonical + sha256(body).hexdigest().encode()
-    return key.sign(to_sign + sha256(request).hexdigest().encode())
 
 
 def canonicalize_path(path: bytes) -> bytes:

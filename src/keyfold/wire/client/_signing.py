@@ -12,11 +12,11 @@ from typing import NamedTuple
 from keyfold.wire._sigv4 import (
     ALGORITHM,
     TERMINATOR,
+    BegunSignature,
     SigningKey,
     begin_canonical_request,
     begin_string_to_sign,
     derive_key,
-    sign,
 )
 
 _CONTENT_TYPE = "application/x-amz-json-1.0"
@@ -43,9 +43,9 @@ class _Second(NamedTuple):
     scope: str
     to_sign: bytes
     key: SigningKey
-    # By target and encoding: the beginning of the canonical request, the head up to the body's
-    # length, and the head from there to the signature.
-    templates: dict[tuple[str, str], tuple[bytes, bytes, bytes]]
+    # By target and encoding: the signature without the body, the head up to the body's length,
+    # and the head from there to the signature.
+    templates: dict[tuple[str, str], tuple[BegunSignature, bytes, bytes]]
 
 
 class Signer:
@@ -74,9 +74,9 @@ class Signer:
         if template is None:
             template = self._make_template(target, encoding, last)
             last.templates[target, encoding] = template
-        canonical, before, after = template
-        signature = sign(last.key, last.to_sign, canonical, body)
-        return b"%b%d%b%b\r\n\r\n" % (before, len(body), after, signature.encode())
+        begun, before, after = template
+        signature = begun.finish(body).encode()
+        return b"%b%d%b%b\r\n\r\n" % (before, len(body), after, signature)
 
     def _begin(self, second: int, credentials: Credentials) -> _Second:
         timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
@@ -90,7 +90,7 @@ class Signer:
 
     def _make_template(
         self, target: str, encoding: str, last: _Second
-    ) -> tuple[bytes, bytes, bytes]:
+    ) -> tuple[BegunSignature, bytes, bytes]:
         token = last.credentials.token
         headers = {
             **({"content-encoding": encoding} if encoding else {}),
@@ -109,4 +109,5 @@ class Signer:
             f"\r\nAuthorization: {ALGORITHM} Credential={last.credentials.access_key}/{last.scope}"
             f", SignedHeaders={names.decode()}, Signature="
         )
-        return canonical, before.encode(), after.encode()
+        begun = BegunSignature(last.key, last.to_sign, canonical)
+        return begun, before.encode(), after.encode()

@@ -30,9 +30,14 @@ class Authorizer(Protocol):
     # Whether it denies nothing, whatever is requested.
     allows_everything: bool
 
-    def find_denial(
-        self, principal: WirePrincipal, operation: str, request: dict[str, Any]
-    ) -> ServiceError | None:
+    def admits(self, operation: str, request: Any) -> bool:
+        """Return whether a read is certainly allowed: the fast path; `find_denial` decides the rest.
+
+        May raise anything for an invalid request.
+        """
+        ...
+
+    def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
         """Return the error of a request that is denied; None if it may be carried out."""
         ...
 
@@ -42,10 +47,13 @@ class AdminAuthorizer:
 
     allows_everything = True
 
+    def admits(self, operation: str, request: Any) -> bool:  # noqa: ARG002 - Authorizer's signature
+        """Return True."""
+        return True
+
     def find_denial(
         self,
-        principal: WirePrincipal,  # noqa: ARG002 - Authorizer's signature
-        operation: str,  # noqa: ARG002
+        operation: str,  # noqa: ARG002 - Authorizer's signature
         request: dict[str, Any],  # noqa: ARG002
     ) -> ServiceError | None:
         """Return None: nothing is denied to an administrator."""
@@ -57,12 +65,13 @@ class RoleAuthorizer:
 
     allows_everything = False
 
-    def __init__(self, guards: Mapping[str, Guard], keys: KeyLookup, region: str) -> None:
+    def __init__(
+        self, name: str, guards: Mapping[str, Guard], keys: KeyLookup, region: str
+    ) -> None:
+        self._principal = WirePrincipal(name)
         self._guards, self._keys, self._region = guards, keys, region
 
-    def find_denial(
-        self, principal: WirePrincipal, operation: str, request: dict[str, Any]
-    ) -> ServiceError | None:
+    def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
         """Return the error of the first access that the role does not allow; None if all are."""
         try:
             accesses = read_accesses(operation, request, self._keys)
@@ -71,8 +80,14 @@ class RoleAuthorizer:
         for access in accesses:
             if not self._is_allowed(access):
                 resource = resource_of(access, region=self._region)
-                return access_denied_error(principal, access.action, resource, is_explicit=False)
+                return access_denied_error(
+                    self._principal, access.action, resource, is_explicit=False
+                )
         return None
+
+    def admits(self, operation: str, request: Any) -> bool:
+        """Return whether a read is certainly allowed."""
+        return request.__class__ is dict and self.find_denial(operation, request) is None
 
     def _is_allowed(self, access: Access) -> bool:
         if access.table is None:
@@ -88,21 +103,25 @@ class PolicyAuthorizer:
     allows_everything = False
 
     def __init__(
-        self, policy: PolicyDocument, ids: Mapping[str, str], keys: KeyLookup, region: str
+        self,
+        name: str,
+        policy: PolicyDocument,
+        ids: Mapping[str, str],
+        keys: KeyLookup,
+        region: str,
     ) -> None:
+        self._principal = WirePrincipal(name)
         self._policy, self._ids = policy, ids
         self._keys, self._region = keys, region
 
-    def find_denial(
-        self, principal: WirePrincipal, operation: str, request: dict[str, Any]
-    ) -> ServiceError | None:
+    def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
         """Return the error of the first access that the policy denies or does not allow."""
         try:
             accesses = read_accesses(operation, request, self._keys)
         except ServiceError as error:
             return error
         denial = find_denial(
-            self._policy, self._ids, accesses, name=principal.name, region=self._region
+            self._policy, self._ids, accesses, name=self._principal.name, region=self._region
         )
         if denial is None:
             return None
@@ -111,7 +130,13 @@ class PolicyAuthorizer:
         )
         resource = resource_of(denied, region=self._region)
         is_explicit = denial.fact == EXPLICIT_DENY
-        return access_denied_error(principal, denial.action, resource, is_explicit=is_explicit)
+        return access_denied_error(
+            self._principal, denial.action, resource, is_explicit=is_explicit
+        )
+
+    def admits(self, operation: str, request: Any) -> bool:
+        """Return whether a read is certainly allowed."""
+        return request.__class__ is dict and self.find_denial(operation, request) is None
 
 
 def access_denied_error(

@@ -19,7 +19,6 @@ from keyfold.wire.server._answers import (
     answer_plain,
     answer_unavailable,
 )
-from keyfold.wire.server._capacity import note_capacity
 from keyfold.wire.server._encodings import LEAST_BYTES, LEAST_REQUEST_BYTES
 from keyfold.wire.server._requests import (
     Headers,
@@ -81,6 +80,7 @@ class ServerConnection(asyncio.Protocol):
         "_is_answering",
         "_is_closing",
         "_is_paused",
+        "_is_prompt",
         "_is_pumping",
         "_is_stalled",
         "_parser",
@@ -127,6 +127,8 @@ class ServerConnection(asyncio.Protocol):
         # request being received, and since when the client has not taken its answers.
         self.active_at = state.now
         self.is_receiving = False
+        # Whether the request being received is the first in the data that arrived last.
+        self._is_prompt = False
         self.received_since = self.stalled_since = state.now
         self._url = b""
         self._body: list[bytes] = []
@@ -158,8 +160,10 @@ class ServerConnection(asyncio.Protocol):
             if self._discarded > _DISCARDED_BYTES:
                 self._transport.abort()
             return
-        if not self.is_receiving:
-            self.is_receiving = True
+        if self.is_receiving:
+            self._is_prompt = False
+        else:
+            self.is_receiving = self._is_prompt = True
             self.received_since = state.now
         if self._head_bytes == 0 and _find_offer(data):
             data = _ignore_upgrade(data)
@@ -203,15 +207,16 @@ class ServerConnection(asyncio.Protocol):
 
     def _make_gatherer(self) -> Callable[[bytes, bytes], object]:
         append = self._gathered.append
-        return lambda name, value: append((name, value))
+        return lambda name, value: append((name.lower(), value))
 
     def _take_gathered(self) -> Headers:
         """Return the headers of a request behind a gate; the first of repeated ones counts."""
         gathered = self._gathered
-        headers = {name.lower(): value for name, value in reversed(gathered)}
+        headers = dict(gathered)
         self._repeated = ()
         if len(headers) != len(gathered):
-            self._repeated = [(name.lower(), value) for name, value in gathered]
+            self._repeated = gathered[:]
+            headers = dict(reversed(gathered))
         gathered.clear()
         return headers
 
@@ -260,6 +265,7 @@ class ServerConnection(asyncio.Protocol):
         self._forget_body()
         self._url = b""
         self._head_bytes = 0
+        is_prompt, self._is_prompt = self._is_prompt, False
         self.is_receiving = False
         if self._raw_headers or self._gathered:
             # Trailers of this request must not become headers of the next one.
@@ -282,10 +288,19 @@ class ServerConnection(asyncio.Protocol):
             return
         # The fast path of reads: there is nothing to queue.
         assert operation is not None  # it is one of INLINE_READS
-        if self._state.is_fast:
-            outcome = self._state.scheduler.read_now(operation, body)
+        state = self._state
+        if state.is_plain:
+            outcome = state.scheduler.read_now(operation, body)
             if outcome is not None:
                 self._write_response(outcome, headers)
+                return
+        elif state.is_fast and not self._repeated:
+            started = state.monotonic()
+            outcome = state.read_checked(operation, headers, body, is_prompt=is_prompt)
+            if outcome is not None:
+                self._write_response(outcome, headers)
+                if state.metrics is not None:
+                    state.metrics.note(operation, state.monotonic() - started)
                 return
         request = HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
         self._read(request, WireCall(operation, body, AMZ_JSON))
@@ -315,8 +330,8 @@ class ServerConnection(asyncio.Protocol):
             return
         answer = finish_answer(Answer(200, outcome), request.headers)
         self._transport.write(state.writer.write(answer, keeps_alive=True))
-        if state.metrics is not None:
-            note_capacity(state.metrics, call)
+        if state.metrics is not None and call.consumed is not None:
+            state.metrics.note_capacity(call.operation, call.consumed)
         if state.is_watched:
             state.note(self.peer, call.operation, request, answer, state.monotonic() - started)
         self.active_at = state.now
@@ -356,8 +371,8 @@ class ServerConnection(asyncio.Protocol):
         call, request = self._call, self._request
         assert call is not None and request is not None  # noqa: PT018 - set by `_begin`
         if isinstance(outcome, bytes):
-            if self._state.metrics is not None:
-                note_capacity(self._state.metrics, call)
+            if self._state.metrics is not None and call.consumed is not None:
+                self._state.metrics.note_capacity(call.operation, call.consumed)
             self._answer(answer_call(call, outcome, request.headers))
         elif isinstance(outcome, KeyfoldError):
             self._answer(answer_error(outcome, call.content_type))

@@ -28,10 +28,10 @@ from keyfold.wire.server._authorizers import (
     Authorizer,
     PolicyAuthorizer,
     RoleAuthorizer,
-    WirePrincipal,
 )
+from keyfold.wire.server._fast_signatures import FastVerifier
 from keyfold.wire.server._keyring import AccessKey, Keyring
-from keyfold.wire.server._requests import HttpRequest, WireCall
+from keyfold.wire.server._requests import Headers, HttpRequest, WireCall, is_usual
 from keyfold.wire.server._signatures import UNRECOGNIZED, Verifier
 
 _REGION = "us-east-1"
@@ -54,6 +54,18 @@ class RuledTable(Protocol):
 class Gate(Protocol):
     """Decides which requests a server carries out."""
 
+    def refresh(self) -> None:
+        """Load the keys and policies again if their files have changed."""
+        ...
+
+    def find_authorizer(self, headers: Headers, body: bytes) -> Authorizer | None:
+        """Return the authorizer of a request in the usual form, for the fast path of reads.
+
+        None unless its principal is certain: `find_refusal` decides then. It uses the files as of
+        the last `refresh`.
+        """
+        ...
+
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
         """Return the error of a call that is refused; None if it may be carried out."""
         ...
@@ -72,21 +84,45 @@ class KeyGate:
     def __init__(self, keyring: Keyring, region: str, *, clock: Clock = time.time) -> None:
         self._keyring = keyring
         self._verifier = Verifier(region)
+        self._fast = FastVerifier(self._verifier)
         self._clock = clock
+
+    def refresh(self) -> None:
+        """Load the keys again if their file or their policies have changed."""
+        self._keyring.refresh()
+
+    def find_authorizer(self, headers: Headers, body: bytes) -> Authorizer | None:
+        """Return the authorizer of a request whose signature is certainly valid."""
+        entry = self._fast.find_entry(headers, body, self._keyring.entries, self._clock())
+        return None if entry is None else entry.authorizer
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
         """Return the error of a request with a wrong signature, or without the needed rights."""
+        self._keyring.refresh()
+        authorizer = None
+        if is_usual(request):
+            authorizer = self.find_authorizer(request.headers, request.body)
+        if authorizer is None:
+            authorizer = self._verify(request)
+            if isinstance(authorizer, ServiceError):
+                return authorizer
+        return find_denial(authorizer, call)
+
+    def _verify(self, request: HttpRequest) -> Authorizer | ServiceError:
+        """Return the authorizer of a request in any form, or the error of its signature."""
         claim = self._verifier.read_claim(request, self._clock())
         if isinstance(claim, ServiceError):
             return claim
-        entry = self._keyring.find(claim.scope.access_key)
+        entry = self._keyring.entries.get(claim.scope.access_key)
         if entry is None:
             return UnrecognizedClientException(UNRECOGNIZED)
-        key, authorizer = entry
+        key = entry.key
         fault = self._verifier.find_fault(claim, request, key.secret, key.token)
-        if fault is not None or authorizer.allows_everything:
+        if fault is not None:
             return fault
-        return find_denial(authorizer, WirePrincipal(key.name), call)
+        if is_usual(request):
+            self._fast.keep(claim, request.headers, request.body, key.secret)
+        return entry.authorizer
 
     def find_principal(self, request: HttpRequest) -> str:
         """Return the name and the rights of the key that a request is signed with.
@@ -97,7 +133,8 @@ class KeyGate:
         claim = self._verifier.read_claim(request, self._clock())
         if isinstance(claim, ServiceError):
             raise claim
-        entry = self._keyring.find(claim.scope.access_key)
+        self._keyring.refresh()
+        entry = self._keyring.entries.get(claim.scope.access_key)
         if entry is None:
             raise UnrecognizedClientException(UNRECOGNIZED)
         # Not the access key itself: after a key is renewed, the principal is the same.
@@ -108,20 +145,25 @@ class OpenGate:
     """Applies one authorizer to all requests, without verifying signatures."""
 
     def __init__(self, authorizer: Authorizer, name: str) -> None:
-        self._authorizer, self._principal = authorizer, WirePrincipal(name)
+        self._authorizer, self._name = authorizer, name
+
+    def refresh(self) -> None:
+        """Do nothing: the policy stays the same while the server runs."""
+
+    def find_authorizer(self, headers: Headers, body: bytes) -> Authorizer | None:  # noqa: ARG002 - Gate's signature
+        """Return the one authorizer."""
+        return self._authorizer
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:  # noqa: ARG002 - Gate's signature
         """Return the error of a call that is denied; None for an allowed one."""
-        return find_denial(self._authorizer, self._principal, call)
+        return find_denial(self._authorizer, call)
 
     def find_principal(self, request: HttpRequest) -> str:  # noqa: ARG002 - Gate's signature
         """Return the name of the one principal that all requests have."""
-        return self._principal.name
+        return self._name
 
 
-def find_denial(
-    authorizer: Authorizer, principal: WirePrincipal, call: WireCall
-) -> ServiceError | None:
+def find_denial(authorizer: Authorizer, call: WireCall) -> ServiceError | None:
     """Return the error of a call that an authorizer denies; None for an allowed one.
 
     A body that is not a JSON object gets the engine's error. Raises it if it is not JSON.
@@ -131,7 +173,7 @@ def find_denial(
     request = call.request
     if request.__class__ is not dict:
         return SerializationException()
-    return authorizer.find_denial(principal, call.operation, request)
+    return authorizer.find_denial(call.operation, request)
 
 
 def make_key_gate(
@@ -153,8 +195,8 @@ def make_key_gate(
         if key.is_admin:
             return AdminAuthorizer()
         if policy is not None:
-            return _make_policy_authorizer(policy, key.ids, keys, region)
-        return RoleAuthorizer(_make_guards(path, key, ruled), keys, region)
+            return _make_policy_authorizer(policy, key.name, key.ids, keys, region)
+        return RoleAuthorizer(key.name, _make_guards(path, key, ruled), keys, region)
 
     return KeyGate(Keyring(path, prepare), region, clock=clock)
 
@@ -172,17 +214,17 @@ def make_policy_gate(
     Their principal is the user `name`, with `ids` as its tags. `keys` returns the key attributes
     of a table, as `engine.find_key_names` does.
     """
-    return OpenGate(_make_policy_authorizer(path, ids or {}, keys, region), name)
+    return OpenGate(_make_policy_authorizer(path, name, ids or {}, keys, region), name)
 
 
 def _make_policy_authorizer(
-    path: str, ids: Mapping[str, str], keys: KeyLookup, region: str
+    path: str, name: str, ids: Mapping[str, str], keys: KeyLookup, region: str
 ) -> PolicyAuthorizer:
     try:
         text = Path(path).read_bytes()
     except OSError as error:
         raise PolicyInvalid(path, f"it cannot be read: {error.strerror or error}", "") from None
-    return PolicyAuthorizer(parse_policy(text, source=path), ids, keys, region)
+    return PolicyAuthorizer(name, parse_policy(text, source=path), ids, keys, region)
 
 
 def _make_guards(path: str, key: AccessKey, tables: Iterable[RuledTable]) -> dict[str, Guard]:

@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from keyfold.errors import KeyfoldError, KeysUnusable
 from keyfold.wire.server._authorizers import Authorizer
@@ -310,7 +310,8 @@ def _quote(text: str) -> str:
     return f'"{"".join(shown)}"'
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entry:
     """An enabled key, and the authorizer of requests signed with it."""
 
     key: AccessKey
@@ -332,21 +333,21 @@ class Keyring:
     def __init__(self, path: str, prepare: Prepare) -> None:
         self._path = path
         self._prepare = prepare
-        self._entries: dict[str, Entry] = {}
+        # By access key: those that are neither disabled nor revoked, as of the last `refresh`.
+        self.entries: dict[str, Entry] = {}
         self._states: dict[str, _FileState | None] = {}
         self._load(prepare)
 
-    def find(self, access_key: str) -> Entry | None:
-        """Return the entry of an access key; None if it is unknown, disabled or revoked.
+    def refresh(self) -> None:
+        """Load the files again if they have changed.
 
-        Each call checks whether the files have changed, so that every process refuses a revoked
-        key from its next request on.
+        Called before the keys are used, so that every process refuses a revoked key from its next
+        request on.
         """
         for path, state in self._states.items():
             if _find_file_state(path) != state:
                 self._reload()
                 break
-        return self._entries.get(access_key)
 
     def _reload(self) -> None:
         states = {path: _find_file_state(path) for path in self._states}
@@ -361,7 +362,7 @@ class Keyring:
         try:
             return self._prepare(key, policy)
         except KeyfoldError as error:
-            before = self._entries.get(key.access_key)
+            before = self.entries.get(key.access_key)
             if before is None or before.key != key:
                 _LOG.error("%s Until then, requests with this key are refused.", error)
                 return None
@@ -383,7 +384,7 @@ class Keyring:
             authorizer = prepare(key, policy)
             if authorizer is not None:
                 entries[access_key] = Entry(key, authorizer)
-        self._entries, self._states = entries, states
+        self.entries, self._states = entries, states
 
 
 def _find_file_state(path: str) -> _FileState | None:

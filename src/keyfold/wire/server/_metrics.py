@@ -23,31 +23,46 @@ BUCKETS = (
 _NO_OPERATION = "none"
 
 
+class OperationMetrics:
+    """The counts of one operation."""
+
+    __slots__ = ("buckets", "seconds", "units")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        # Calls by latency: one count for each of BUCKETS, and one for longer calls.
+        self.buckets = [0] * (len(BUCKETS) + 1)
+        # Capacity units by table.
+        self.units: defaultdict[str, float] = defaultdict(float)
+
+    @property
+    def calls(self) -> int:
+        """The number of answered calls."""
+        return sum(self.buckets)
+
+
 class Metrics:
     """Calls, errors, latencies, and the capacity that the tables' operations consumed."""
 
     def __init__(self) -> None:
-        self.calls: defaultdict[str, int] = defaultdict(int)
+        self.operations: defaultdict[str, OperationMetrics] = defaultdict(OperationMetrics)
         self.errors: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self.buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
-        self.capacity: defaultdict[tuple[str, str], float] = defaultdict(float)
         # Returns the metrics to sum up; replaced if the server has several processes.
         self.collect: Callable[[Metrics], Iterable[Metrics]] = lambda own: [own]
 
-    def note(self, operation: str, answer: Answer, seconds: float) -> None:
+    def note(self, operation: str, seconds: float, error: str = "") -> None:
         """Count one answered request."""
-        operation = operation or _NO_OPERATION
-        self.calls[operation] += 1
-        if answer.error:
-            self.errors[operation, answer.error] += 1
-        self.seconds[operation] += seconds
-        self.buckets[operation][bisect_left(BUCKETS, seconds)] += 1
+        counts = self.operations[operation or _NO_OPERATION]
+        counts.seconds += seconds
+        counts.buckets[bisect_left(BUCKETS, seconds)] += 1
+        if error:
+            self.errors[operation or _NO_OPERATION, error] += 1
 
-    def note_capacity(self, operation: str, consumed: dict[str, Any]) -> None:
-        """Count the capacity units that one operation reports for a table."""
-        units = float(consumed.get("CapacityUnits", 0.0))
-        self.capacity[str(consumed.get("TableName", "")), operation] += units
+    def note_capacity(self, operation: str, consumed: Any) -> None:
+        """Count the ConsumedCapacity of one response: a dict, or a list with one for each table."""
+        units = self.operations[operation].units
+        for each in (consumed,) if consumed.__class__ is dict else consumed:
+            units[each["TableName"]] += each["CapacityUnits"]
 
     def answer(self) -> Answer:
         """Return the answer to a scrape, with the metrics of all processes of the server."""
@@ -58,17 +73,14 @@ class Metrics:
 
     def add(self, other: Metrics) -> None:
         """Add the counts of `other`."""
-        for operation, count in other.calls.items():
-            self.calls[operation] += count
+        for operation, counts in other.operations.items():
+            mine = self.operations[operation]
+            mine.seconds += counts.seconds
+            mine.buckets = [a + b for a, b in zip(mine.buckets, counts.buckets, strict=True)]
+            for table, units in counts.units.items():
+                mine.units[table] += units
         for pair, count in other.errors.items():
             self.errors[pair] += count
-        for operation, seconds in other.seconds.items():
-            self.seconds[operation] += seconds
-        for operation, counts in other.buckets.items():
-            mine = self.buckets[operation]
-            self.buckets[operation] = [a + b for a, b in zip(mine, counts, strict=True)]
-        for pair, units in other.capacity.items():
-            self.capacity[pair] += units
 
     def render(self) -> str:
         """Return all metrics in Prometheus' text format."""
@@ -76,8 +88,9 @@ class Metrics:
             "# HELP keyfold_calls_total Requests that were answered.",
             "# TYPE keyfold_calls_total counter",
         ]
-        for operation, count in sorted(self.calls.items()):
-            lines.append(f"keyfold_calls_total{_labels(operation=operation)} {count}")
+        operations = sorted(self.operations.items())
+        for operation, counts in operations:
+            lines.append(f"keyfold_calls_total{_labels(operation=operation)} {counts.calls}")
         lines += [
             "# HELP keyfold_errors_total Requests that were answered with an error.",
             "# TYPE keyfold_errors_total counter",
@@ -89,21 +102,26 @@ class Metrics:
             "# HELP keyfold_latency_seconds From the last byte of a request to its answer.",
             "# TYPE keyfold_latency_seconds histogram",
         ]
-        for operation, counts in sorted(self.buckets.items()):
+        for operation, counts in operations:
             total = 0
-            for bound, count in zip((*BUCKETS, float("inf")), counts, strict=True):
+            for bound, count in zip((*BUCKETS, float("inf")), counts.buckets, strict=True):
                 total += count
                 le = "+Inf" if bound == float("inf") else f"{bound:g}"
                 labels = _labels(operation=operation, le=le)
                 lines.append(f"keyfold_latency_seconds_bucket{labels} {total}")
             labels = _labels(operation=operation)
-            lines.append(f"keyfold_latency_seconds_sum{labels} {self.seconds[operation]:.6f}")
+            lines.append(f"keyfold_latency_seconds_sum{labels} {counts.seconds:.6f}")
             lines.append(f"keyfold_latency_seconds_count{labels} {total}")
         lines += [
             "# HELP keyfold_capacity_units_total Capacity units that operations consumed.",
             "# TYPE keyfold_capacity_units_total counter",
         ]
-        for (table, operation), units in sorted(self.capacity.items()):
+        consumed = [
+            (table, operation, units)
+            for operation, counts in operations
+            for table, units in counts.units.items()
+        ]
+        for table, operation, units in sorted(consumed):
             labels = _labels(table=table, operation=operation)
             lines.append(f"keyfold_capacity_units_total{labels} {units:g}")
         return "\n".join(lines) + "\n"
@@ -112,11 +130,11 @@ class Metrics:
         """Return the counts for another process."""
         return orjson.dumps(
             {
-                "calls": self.calls,
+                "operations": [
+                    [operation, counts.seconds, counts.buckets, counts.units]
+                    for operation, counts in self.operations.items()
+                ],
                 "errors": [[*pair, count] for pair, count in self.errors.items()],
-                "seconds": self.seconds,
-                "buckets": self.buckets,
-                "capacity": [[*pair, units] for pair, units in self.capacity.items()],
             }
         )
 
@@ -125,11 +143,11 @@ class Metrics:
         """Return the metrics that `to_json` encoded."""
         counts = orjson.loads(text)
         metrics = cls()
-        metrics.calls.update(counts["calls"])
+        for operation, seconds, buckets, units in counts["operations"]:
+            each = metrics.operations[operation]
+            each.seconds, each.buckets = seconds, buckets
+            each.units.update(units)
         metrics.errors.update({(operation, error): n for operation, error, n in counts["errors"]})
-        metrics.seconds.update(counts["seconds"])
-        metrics.buckets.update(counts["buckets"])
-        metrics.capacity.update({(table, name): units for table, name, units in counts["capacity"]})
         return metrics
 
 

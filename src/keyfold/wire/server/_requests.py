@@ -113,6 +113,11 @@ def find_operation_fast(method: bytes, url: bytes, headers: Headers) -> str | No
     return None
 
 
+def is_usual(request: HttpRequest) -> bool:
+    """Return whether a request has the form that clients use, and no header is repeated."""
+    return request.operation is not None and not request.repeated
+
+
 def read_call(request: HttpRequest, longest_body: int) -> WireCall | Answer:
     """Return the call that a request asks for, or its answer if it is not a valid call."""
     headers = request.headers

@@ -108,7 +108,7 @@ class Scheduler:
         After None, `read_inline` handles the read from the start, and reports its error.
         """
         assert self.engine is not None  # the caller has checked it
-        self._note_read(self.engine)
+        self.begin_read(self.engine)
         try:
             return self.engine.execute_json(operation, body)
         except Exception:  # noqa: BLE001 - `read_inline` will meet and report the error again
@@ -117,7 +117,7 @@ class Scheduler:
     def read_inline(self, call: WireCall) -> Outcome:
         """Carry out one of INLINE_READS on the engine, and return its response or error."""
         assert self.engine is not None  # the caller has checked it
-        self._note_read(self.engine)
+        self.begin_read(self.engine)
         return self._execute(call)
 
     def run(self, call: WireCall, done: Done) -> bool:
@@ -178,20 +178,24 @@ class Scheduler:
             report_failure(call.operation, error)
             return error
 
-    def _note_read(self, engine: Engine) -> None:
+    def begin_read(self, engine: Engine) -> bool:
         """Let the reads of one loop iteration share a view, if there are several.
+
+        Return whether an earlier read of this iteration has taken the view.
 
         All requests of an iteration were sent before it began, so no reader can miss a write
         that was answered before it sent its read.
         """
         if self._is_holding:
             self._held_reads += 1
-        elif self._unshared_reads > 0:
+            return True
+        if self._unshared_reads > 0:
             self._unshared_reads -= 1
         else:
             engine.hold_view()
             self._is_holding, self._held_reads = True, 1
             self._loop.call_soon(self._release, engine)
+        return False
 
     def _release(self, engine: Engine) -> None:
         engine.release_view()

@@ -24,6 +24,7 @@ from keyfold.errors import (
 from keyfold.wire._sigv4 import (
     ALGORITHM,
     TERMINATOR,
+    BegunSignature,
     SigningKey,
     begin_canonical_request,
     begin_string_to_sign,
@@ -31,22 +32,17 @@ from keyfold.wire._sigv4 import (
     canonicalize_query,
     canonicalize_value,
     derive_key,
-    sign,
 )
 from keyfold.wire.server._authorization import find_authorization_fault, split_parameters
 from keyfold.wire.server._requests import Headers, HttpRequest
 
 _SERVICE = "dynamodb"
-_WINDOW_SECONDS = 300
+WINDOW_SECONDS = 300
 _MINUTE = 60
 _MAX_CACHED = 1_000
-# Claims are cached before they are verified, so oversized ones must not fill the memory.
-_MAX_CACHED_BYTES = 1_024
 
 _TIMESTAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z")
-# Finds white space: a header's value without any is canonical as it is.
-_has_space = re.compile(rb"\s").search
-_SIGNATURE_LENGTH = 64
+SIGNATURE_LENGTH = 64
 _TIMESTAMP_FORMAT = "%Y%m%dT%H%M%SZ"
 
 UNRECOGNIZED = "The security token included in the request is invalid."
@@ -96,15 +92,6 @@ class Claim(NamedTuple):
     query: bytes
 
 
-class _SigningSecond(NamedTuple):
-    """A timestamp, its time, and the beginning of what is signed with it in a region."""
-
-    timestamp: bytes
-    text: str
-    seconds: int
-    to_sign: bytes
-
-
 class _AuthorizationParts(NamedTuple):
     """The parts of an authorization, as written in the header or query."""
 
@@ -114,68 +101,21 @@ class _AuthorizationParts(NamedTuple):
     signature: str
     timestamp: str
     token: str | None
-    window_seconds: int = _WINDOW_SECONDS
+    window_seconds: int = WINDOW_SECONDS
 
 
 class Verifier:
-    """Verifies the signatures of requests to one region."""
+    """Verifies the signatures of requests to one region, in any form."""
 
     def __init__(self, region: str) -> None:
         self._region = region
         self._keys: dict[tuple[str, str], SigningKey] = {}
-        # By Authorization without its signature, which clients repeat all day.
-        self._scopes: dict[bytes, SigningScope] = {}
-        # The second of the last request: most requests have the same one.
-        self._second = _SigningSecond(b"", "", 0, b"")
 
     def read_claim(self, request: HttpRequest, now: float) -> Claim | ServiceError:
         """Return the claim of a request about its signature, or the error in it.
 
         Only its scope and its time are checked; `find_fault` verifies the signature.
         """
-        claim = self._read_known(request, now)
-        return self._read_fully(request, int(now)) if claim is None else claim
-
-    def _read_known(self, request: HttpRequest, now: float) -> Claim | None:
-        """Return the claim of a request like an earlier one; None if it has to be parsed."""
-        headers = request.headers
-        prefix, _, signature = headers.get(b"authorization", b"").rpartition(b"Signature=")
-        scope = self._scopes.get(prefix)
-        if (
-            scope is None
-            or request.url != b"/"
-            or len(signature) != _SIGNATURE_LENGTH
-            or not signature.isalnum()
-        ):
-            return None
-        timestamp = headers.get(b"x-amz-date", b"")
-        second = self._second
-        if timestamp != second.timestamp:
-            seconds = _parse_timestamp(timestamp.decode("latin-1"))
-            if seconds is None:
-                return None
-            second = self._second = self._begin_second(timestamp, seconds)
-        if (
-            abs(int(now) - second.seconds) > _WINDOW_SECONDS
-            or second.text[:8] != scope.day
-            or _find_unsigned(headers, scope.signed_names) is not None
-        ):
-            return None
-        token = headers.get(b"x-amz-security-token")
-        return Claim(
-            scope,
-            second.text,
-            signature.decode(),
-            None if token is None else token.decode("latin-1").strip(),
-            b"",
-        )
-
-    def _begin_second(self, timestamp: bytes, seconds: int) -> _SigningSecond:
-        text = timestamp.decode("latin-1")
-        scope = f"{text[:8]}/{self._region}/{_SERVICE}/{TERMINATOR}"
-        return _SigningSecond(timestamp, text, seconds, begin_string_to_sign(text, scope))
-
-    def _read_fully(self, request: HttpRequest, now: int) -> Claim | ServiceError:
         query = request.url.partition(b"?")[2]
         fault = find_authorization_fault(request.headers, query)
         if fault is not None:
@@ -184,7 +124,7 @@ class Verifier:
         parts = _read_query(query) if authorization is None else _read_header(request)
         if isinstance(parts, ServiceError):
             return parts
-        fault = _find_date_fault(parts, now)
+        fault = _find_date_fault(parts, int(now))
         if fault is not None:
             return fault
         signed = tuple(sorted({name.encode() for name in parts.signed.lower().split(";")}))
@@ -205,26 +145,22 @@ class Verifier:
             return fault
         if authorization is None:
             query = _without_signature(query)
-        known = SigningScope(
-            scope[0], parts.timestamp[:8], signed, frozenset(signed), _write_template(signed)
+        claimed = SigningScope(
+            scope[0],
+            parts.timestamp[:8],
+            signed,
+            frozenset(signed),
+            _write_template(signed),
         )
-        if authorization is not None:
-            self._keep_scope(authorization, parts.signature, known)
-        return Claim(known, parts.timestamp, parts.signature, parts.token, query)
-
-    def _keep_scope(self, authorization: bytes, signature: str, scope: SigningScope) -> None:
-        prefix, mark, last = authorization.rpartition(b"Signature=")
-        is_last = mark and prefix[-1:] in (b" ", b",") and last == signature.encode()
-        if is_last and b"Signature=" not in prefix and len(prefix) <= _MAX_CACHED_BYTES:
-            if len(self._scopes) >= _MAX_CACHED:
-                self._scopes.clear()
-            self._scopes[prefix] = scope
+        return Claim(claimed, parts.timestamp, parts.signature, parts.token, query)
 
     def find_fault(
         self, claim: Claim, request: HttpRequest, secret: str, token: str | None
     ) -> ServiceError | None:
         """Return the error of a request that is not signed with `secret`; None if it is."""
-        if (claim.token or token) and not is_same(claim.token or "", token or ""):
+        if (claim.token or token) and not is_same(
+            (claim.token or "").encode(), (token or "").encode()
+        ):
             return UnrecognizedClientException(UNRECOGNIZED)
         headers = request.headers
         if request.repeated:
@@ -244,28 +180,26 @@ class Verifier:
             return None
         return InvalidSignatureException(MISMATCH)
 
-    def _matches(
-        self, claim: Claim, request: HttpRequest, headers: dict[bytes, bytes], secret: str
-    ) -> bool:
+    def _matches(self, claim: Claim, request: HttpRequest, headers: Headers, secret: str) -> bool:
         scope, timestamp = claim.scope, claim.timestamp
-        values = [headers.get(name, b"") for name in scope.signed]
-        if request.url == b"/" and request.method == b"POST" and not _has_space(b"".join(values)):
-            canonical = scope.template % tuple(values)
-        else:
-            canonical, _ = begin_canonical_request(
-                zip(scope.signed, map(canonicalize_value, values), strict=True),
-                method=request.method,
-                path=canonicalize_path(request.url.partition(b"?")[0]),
-                query=canonicalize_query(claim.query),
-            )
-        second = self._second
-        if second.text != timestamp:
-            # Only the text to sign is needed here.
-            second = self._begin_second(timestamp.encode("latin-1"), 0)
+        canonical, _ = begin_canonical_request(
+            [(name, canonicalize_value(headers.get(name, b""))) for name in scope.signed],
+            method=request.method,
+            path=canonicalize_path(request.url.partition(b"?")[0]),
+            query=canonicalize_query(claim.query),
+        )
         # Always with the hash of the actual body: x-amz-content-sha256 is not trusted, whether
         # it names another hash or UNSIGNED-PAYLOAD.
+        expected = self.begin(scope, timestamp, canonical, secret).finish(request.body)
+        return is_same(expected.encode(), claim.signature.encode())
+
+    def begin(
+        self, scope: SigningScope, timestamp: str, canonical: bytes, secret: str
+    ) -> BegunSignature:
+        """Return the signature of a canonical request without the hash of its body."""
         key = self._keys.get((secret, scope.day)) or self._derive_key(secret, scope.day)
-        return is_same(sign(key, second.to_sign, canonical, request.body), claim.signature)
+        credential = f"{scope.day}/{self._region}/{_SERVICE}/{TERMINATOR}"
+        return BegunSignature(key, begin_string_to_sign(timestamp, credential), canonical)
 
     def _derive_key(self, secret: str, day: str) -> SigningKey:
         if len(self._keys) >= _MAX_CACHED:
@@ -305,9 +239,9 @@ def _join(received: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
     return joined
 
 
-def is_same(expected: str, received: str) -> bool:
+def is_same(expected: bytes, received: bytes) -> bool:
     """Return whether two texts are equal, in a time that does not depend on their contents."""
-    return hmac.compare_digest(expected.encode(), received.encode())
+    return hmac.compare_digest(expected, received)
 
 
 def _read_header(request: HttpRequest) -> _AuthorizationParts | ServiceError:
@@ -337,7 +271,7 @@ def _read_header(request: HttpRequest) -> _AuthorizationParts | ServiceError:
 
 def _read_query(query: bytes) -> _AuthorizationParts | ServiceError:
     asked = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-    window = _WINDOW_SECONDS
+    window = WINDOW_SECONDS
     if "X-Amz-Expires" in asked:
         seconds = asked["X-Amz-Expires"]
         if not (seconds.isascii() and seconds.isdigit()):
@@ -357,7 +291,7 @@ def _read_query(query: bytes) -> _AuthorizationParts | ServiceError:
 
 def _find_date_fault(parts: _AuthorizationParts, now: int) -> ServiceError | None:
     timestamp = parts.timestamp
-    seconds = _parse_timestamp(timestamp)
+    seconds = parse_timestamp(timestamp)
     if seconds is None:
         return IncompleteSignatureException(
             f"Date must be in ISO-8601 'basic format'. Got '{timestamp}'. "
@@ -370,9 +304,9 @@ def _find_date_fault(parts: _AuthorizationParts, now: int) -> ServiceError | Non
         return InvalidSignatureException(
             f"Signature expired: {timestamp} is now earlier than {bound}"
         )
-    if seconds > now + _WINDOW_SECONDS:
-        length = _format_duration(_WINDOW_SECONDS)
-        bound = f"{_format_timestamp(now + _WINDOW_SECONDS)} ({_format_timestamp(now)} + {length})"
+    if seconds > now + WINDOW_SECONDS:
+        length = _format_duration(WINDOW_SECONDS)
+        bound = f"{_format_timestamp(now + WINDOW_SECONDS)} ({_format_timestamp(now)} + {length})"
         return InvalidSignatureException(
             f"Signature not yet current: {timestamp} is still later than {bound}"
         )
@@ -380,7 +314,8 @@ def _find_date_fault(parts: _AuthorizationParts, now: int) -> ServiceError | Non
 
 
 @lru_cache(maxsize=64)
-def _parse_timestamp(timestamp: str) -> int | None:
+def parse_timestamp(timestamp: str) -> int | None:
+    """Return the time of an x-amz-date in seconds since 1970; None if it is not in its format."""
     if _TIMESTAMP.fullmatch(timestamp) is None:
         return None
     try:
@@ -402,7 +337,20 @@ def _find_unsigned(headers: Headers, signed: frozenset[bytes]) -> ServiceError |
     """Return the error of a header that has to be signed but is not; None if there is none."""
     if b"host" not in signed:
         return InvalidSignatureException(_HOST_UNSIGNED)
-    for name in headers:
+    name = find_unsigned_name((*headers,), signed)
+    if name is None:
+        return None
+    shown = name.decode("latin-1").title()
+    return InvalidSignatureException(
+        f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
+    )
+
+
+# Clients send the same headers with all their requests.
+@lru_cache(maxsize=64)
+def find_unsigned_name(names: tuple[bytes, ...], signed: frozenset[bytes]) -> bytes | None:
+    """Return the name of a header that has to be signed but is not; None if there is none."""
+    for name in names:
         # Headers that change what is done, or how the body is decoded. The token does neither,
         # and is compared with the key's; some clients do not sign it, and the service allows it.
         if (
@@ -410,10 +358,7 @@ def _find_unsigned(headers: Headers, signed: frozenset[bytes]) -> ServiceError |
             and (name.startswith(b"x-amz-") or name == b"content-encoding")
             and name != b"x-amz-security-token"
         ):
-            shown = name.decode("latin-1").title()
-            return InvalidSignatureException(
-                f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
-            )
+            return name
     return None
 
 

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+import orjson
+
+from keyfold.api.bodies import parse_body
 from keyfold.errors import ServiceError
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error, answer_failure
@@ -13,7 +16,7 @@ from keyfold.wire.server._capacity import ask_for_capacity
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._requests import HttpRequest, WireCall, read_call
+from keyfold.wire.server._requests import Headers, HttpRequest, WireCall, read_call
 from keyfold.wire.server._scheduler import Scheduler, report_failure
 from keyfold.wire.server._tokens import TOKENED, scope_token_to_principal
 
@@ -65,8 +68,9 @@ class ServerState:
         self.gate = gate
         # Whether reads run on the event loop: not if something else than an engine is served.
         self.reads_inline = scheduler.engine is not None
-        # Whether reads may take the fast path, which skips the gate, metrics and the access log.
-        self.is_fast = not self.is_watched and gate is None
+        # Whether reads may take a fast path, and whether that has neither to check nor count them.
+        self.is_fast = access_log is None
+        self.is_plain = access_log is None and metrics is None and gate is None
         self.clients: set[ConnectedClient] = set()
         self.metrics = metrics
         self._access_log = access_log
@@ -123,7 +127,7 @@ class ServerState:
                 if call.operation in TOKENED:
                     scope_token_to_principal(call, self.gate.find_principal(request))
             if self.metrics is not None:
-                ask_for_capacity(call)
+                call.hides_capacity = ask_for_capacity(call.operation, call.request)
             _ = call.request
         except ServiceError as error:
             return answer_error(error, call.content_type)
@@ -132,11 +136,52 @@ class ServerState:
             return answer_failure()
         return None
 
+    def read_checked(
+        self, operation: str, headers: Headers, body: bytes, *, is_prompt: bool
+    ) -> bytes | None:
+        """Return the response to one of INLINE_READS that is certainly allowed; None for others.
+
+        The request has the form that `find_operation_fast` recognises, without repeated headers.
+        The reads of a loop iteration share one look at the files of keys and policies, as they
+        share a view. `is_prompt` says that the request is the first in the data that its
+        connection received in this iteration, so that it was being sent before the iteration
+        began; a pipelined one may have been sent later, and looks for itself.
+        """
+        scheduler, gate, metrics = self.scheduler, self.gate, self.metrics
+        engine = scheduler.engine
+        assert engine is not None  # only its reads are inline
+        try:
+            is_shared = scheduler.begin_read(engine)
+            if gate is None:
+                request = parse_body(body)
+            else:
+                if not is_shared or not is_prompt:
+                    gate.refresh()
+                authorizer = gate.find_authorizer(headers, body)
+                if authorizer is None:
+                    return None
+                request = parse_body(body)
+                if not authorizer.allows_everything and not authorizer.admits(operation, request):
+                    return None
+            if metrics is None:
+                return orjson.dumps(engine.execute_parsed(operation, request))
+            is_hidden = ask_for_capacity(operation, request)
+            response = engine.execute_parsed(operation, request)
+            consumed = response.get("ConsumedCapacity")
+            if is_hidden:
+                response.pop("ConsumedCapacity", None)
+            answered = orjson.dumps(response)
+        except Exception:  # noqa: BLE001 - the ordinary path will meet and report the error again
+            return None
+        if consumed is not None:
+            metrics.note_capacity(operation, consumed)
+        return answered
+
     def note(
         self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float
     ) -> None:
         """Record an answer in the metrics and the access log."""
         if self.metrics is not None:
-            self.metrics.note(operation, answer, seconds)
+            self.metrics.note(operation, seconds, answer.error)
         if self._access_log is not None:
             self._access_log.note(peer, operation, request, answer, seconds, self.writer.last_id)

@@ -349,15 +349,21 @@ def test_a_gate_that_fails_refuses_every_request(
     engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
+        def refresh(self) -> None:
+            raise ZeroDivisionError
+
+        def find_authorizer(self, headers: object, body: bytes) -> None:
+            raise ZeroDivisionError
+
         def find_refusal(self, request: object, call: WireCall) -> None:
-            if call.operation == "ListTables":
+            if call.operation in ("ListTables", "GetItem"):
                 raise ZeroDivisionError
 
         def find_principal(self, request: object) -> str:
             raise ZeroDivisionError
 
     wire = Wire(engine, gate=Broken())
-    for operation in ("ListTables", "TransactWriteItems"):
+    for operation in ("ListTables", "GetItem", "TransactWriteItems"):
         (response,) = wire.exchange(ask(operation, {}))
         assert (response.status, response.json["message"]) == (500, "Internal server error")
         assert f"{operation} failed unexpectedly" in capsys.readouterr().err

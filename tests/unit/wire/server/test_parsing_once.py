@@ -14,7 +14,7 @@ from keyfold.engine import Engine
 from keyfold.errors import ServiceError
 from keyfold.wire.server._connection import LARGE_BODY_BYTES
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._requests import HttpRequest, WireCall
+from keyfold.wire.server._requests import Headers, HttpRequest, WireCall
 from tests.unit.wire.server.http import Wire, ask, get, make_table, put
 
 
@@ -23,6 +23,12 @@ class ReadingGate:
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
+
+    def refresh(self) -> None:
+        pass
+
+    def find_authorizer(self, headers: Headers, body: bytes) -> None:
+        return None
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
         assert call.request.__class__ is dict

@@ -1,0 +1,165 @@
+"""The fast path of signatures, for clients that have sent valid requests before.
+
+The requests of a client for one operation in one second have most of what they sign in common.
+That part is hashed once. For each request, it remains to hash the body and the rest, and to compare.
+
+No verdict is cached. A request that is not certainly valid is verified in full, by `_signatures`,
+which also finds the error to answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+from keyfold.wire._sigv4 import BegunSignature, canonicalize_value
+from keyfold.wire.server._keyring import Entry
+from keyfold.wire.server._requests import Headers
+from keyfold.wire.server._signatures import (
+    SIGNATURE_LENGTH,
+    WINDOW_SECONDS,
+    Claim,
+    SigningScope,
+    Verifier,
+    find_unsigned_name,
+    is_same,
+    parse_timestamp,
+)
+
+_MAX_CLIENTS = 1_000
+# For each client: one for each operation in a second, and for a few seconds.
+_MAX_BEGUN = 16
+# Oversized headers must not fill the memory.
+_MAX_CACHED_BYTES = 1_024
+
+_DATE, _HOST, _TOKEN = b"x-amz-date", b"host", b"x-amz-security-token"
+
+# Finds white space that the canonical form does not have, in values joined by line feeds.
+_is_uncanonical = re.compile(rb"(?:\A|\n) |  | (?:\n|\Z)|[\t\r\v\f]").search
+
+_Values = tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _BegunRequest:
+    """What requests share that have the same header names, and the same values of signed ones."""
+
+    names: tuple[bytes, ...]
+    # The secret that the signature was begun with; the file of keys may get another one.
+    secret: str
+    seconds: int
+    has_token: bool
+    signature: BegunSignature
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownClient:
+    """What the requests of a client have in common for a day, and those that it has begun."""
+
+    scope: SigningScope
+    access_key: str
+    # Whether it signs the host without its port.
+    omits_port: bool
+    # Returns the values of the signed headers; raises KeyError if one is absent.
+    read_values: Callable[[Headers], _Values]
+    begun: dict[_Values, _BegunRequest] = field(default_factory=dict[_Values, _BegunRequest])
+
+
+class FastVerifier:
+    """Finds the keys of requests in the usual form, if their signatures are certainly valid.
+
+    The usual form is the one that `find_operation_fast` recognises, without repeated headers.
+    """
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+        # By Authorization without its signature, which clients repeat all day.
+        self._clients: dict[bytes, _KnownClient] = {}
+
+    def find_entry(
+        self, headers: Headers, body: bytes, entries: Mapping[str, Entry], now: float
+    ) -> Entry | None:
+        """Return the entry of the key that a request is signed with; None if that is uncertain."""
+        authorization = headers[b"authorization"]
+        client = self._clients.get(authorization[:-SIGNATURE_LENGTH])
+        if client is None:
+            return None
+        try:
+            values = client.read_values(headers)
+            entry = entries[client.access_key]
+        except KeyError:
+            return None
+        key = entry.key
+        names = (*headers,)
+        begun = client.begun.get(values)
+        if begun is None or begun.names != names or begun.secret != key.secret:
+            begun = self._begin(client, names, values, key.secret)
+            if begun is None:
+                return None
+        if not -WINDOW_SECONDS <= now - begun.seconds <= WINDOW_SECONDS:
+            return None
+        if (begun.has_token or key.token is not None) and not is_same(
+            (key.token or "").encode(), headers.get(_TOKEN, b"").strip()
+        ):
+            return None
+        signature = begun.signature.finish(body).encode()
+        return entry if is_same(signature, authorization[-SIGNATURE_LENGTH:]) else None
+
+    def keep(self, claim: Claim, headers: Headers, body: bytes, secret: str) -> None:
+        """Remember the client of a valid request, for its next ones."""
+        scope, authorization = claim.scope, headers.get(b"authorization", b"")
+        prefix, last = authorization[:-SIGNATURE_LENGTH], authorization[-SIGNATURE_LENGTH:]
+        if (
+            not prefix.endswith((b" Signature=", b",Signature="))
+            or prefix.count(b"Signature=") != 1
+            or len(prefix) > _MAX_CACHED_BYTES
+            or not {_DATE, _HOST}.issubset(scope.signed)
+            or not headers.keys() >= set(scope.signed)
+        ):
+            return
+        read_values = _reader_of(scope.signed)
+        for omits_port in (False, True):
+            client = _KnownClient(scope, scope.access_key, omits_port, read_values)
+            begun = self._begin(client, (*headers,), read_values(headers), secret)
+            if begun is not None and is_same(begun.signature.finish(body).encode(), last):
+                if len(self._clients) >= _MAX_CLIENTS:
+                    self._clients.clear()
+                self._clients[prefix] = client
+                return
+
+    def _begin(
+        self, client: _KnownClient, names: tuple[bytes, ...], values: _Values, secret: str
+    ) -> _BegunRequest | None:
+        """Check everything but the body and the time; return None if a request is not valid."""
+        scope, canonical = client.scope, values
+        if _is_uncanonical(b"\n".join(values)):
+            canonical = tuple(map(canonicalize_value, values))
+        timestamp = canonical[scope.signed.index(_DATE)].decode("latin-1")
+        seconds = parse_timestamp(timestamp)
+        if (
+            seconds is None
+            or timestamp[:8] != scope.day
+            or find_unsigned_name(names, scope.signed_names) is not None
+        ):
+            return None
+        if client.omits_port:
+            place = scope.signed.index(_HOST)
+            host, _, port = canonical[place].rpartition(b":")
+            if not host or not port.isdigit():
+                return None
+            canonical = (*canonical[:place], host, *canonical[place + 1 :])
+        signature = self._verifier.begin(scope, timestamp, scope.template % canonical, secret)
+        begun = _BegunRequest(names, secret, seconds, _TOKEN in names, signature)
+        if len(b"".join((*names, *values))) <= _MAX_CACHED_BYTES:
+            if len(client.begun) >= _MAX_BEGUN:
+                client.begun.clear()
+            client.begun[values] = begun
+        return begun
+
+
+def _reader_of(names: tuple[bytes, ...]) -> Callable[[Headers], _Values]:
+    """Return a function that returns the values of two headers or more."""
+    first, second, *others = names
+    return itemgetter(first, second, *others)
