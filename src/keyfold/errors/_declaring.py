@@ -140,6 +140,12 @@ class BatchInvalid(_JoinError):
     message_template = "batch: {fact}. {advice}"
 
 
+class NotPicklable(_SubjectError, TypeError):
+    """A request, or what it refers to, cannot be pickled."""
+
+    code = "not-picklable"
+
+
 class PatternUnknown(TemplatedError, KeyError):
     """The table has no access pattern of this name."""
 

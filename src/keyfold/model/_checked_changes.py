@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -24,7 +25,8 @@ from keyfold.model._bounds import (
 from keyfold.model._core_schemas import covers, is_same
 from keyfold.model._moments import resolve_moments
 from keyfold.model._operands import Literal, to_literal
-from keyfold.model._paths import SAMPLE_TIME, FieldPath, path_info, value_operand
+from keyfold.model._paths import SAMPLE_TIME, FieldPath, Fields, path_info, value_operand
+from keyfold.model._pickling import Reduced, find_schema
 from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._scalars import show
 from keyfold.model._value_validation import (
@@ -56,6 +58,10 @@ class CheckedField:
     field: FieldPath
     rules: ValueRules
     around: ValueRules
+
+    def __reduce__(self) -> Reduced:
+        """Pickle by reference: the entity, and the path of the field."""
+        return _find_checked, (self.entity, path_info(self.field).names)
 
     @property
     def _path(self) -> Path:
@@ -191,6 +197,11 @@ def check_field(entity: type[BaseModel], field: FieldPath) -> CheckedField:
     except ValidationError as error:
         raise ValueInvalid(repr(field), f"its key is invalid: {_summarise(error)}", "") from None
     return CheckedField(entity, field, rules, around)
+
+
+def _find_checked(entity: type[BaseModel], names: tuple[Any, ...]) -> CheckedField:
+    found: Any = Fields(find_schema(entity))
+    return check_field(entity, reduce(getitem, names, found))
 
 
 def uncheckable(entity: str, field: FieldPath, fact: str) -> UpdateInvalid:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 
-from keyfold.errors import QueryInvalid
+from keyfold.errors import NotPicklable, QueryInvalid
+from keyfold.model._pickling import Reduced, find_index
 from keyfold.values import AttributeValue
 
 KeyType = Literal["S", "N", "B"]
@@ -78,6 +79,17 @@ class Index:
 
     def __repr__(self) -> str:
         return f"Index({self.name!r})"
+
+    def belong_to(self, table: TableLike) -> None:
+        """Record a table that has the index, by which the index is pickled."""
+        object.__setattr__(self, "_table", table)
+
+    def __reduce__(self) -> Reduced:
+        """Pickle by reference; raises NotPicklable for an index of no table."""
+        table = getattr(self, "_table", None)
+        if table is None:
+            raise NotPicklable(repr(self), "no table has it", "List it in a table's indexes.")
+        return find_index, (table, self.name)
 
     def find_unprojected(self, table: TableLike, names: Iterable[str]) -> list[str]:
         """Return those of the attribute `names` that are not projected into the index."""

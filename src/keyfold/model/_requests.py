@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._keys import TableLike
+from keyfold.model._pickling import Reduced, check_function
 
 V_co = TypeVar("V_co", covariant=True)
 W = TypeVar("W")
@@ -44,6 +45,14 @@ class Request(ABC, Generic[V_co]):
         Calls that depend on a response are not among them: further pages, and the next step of a
         chain. A write of unique values is sent with their guard items, in a transaction.
         """
+
+    def __copy__(self) -> Self:
+        """Return the request itself, which is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the request itself, which is immutable."""
+        return self
 
     def map(self, make: Callable[[V_co, datetime], W]) -> Mapped[W]:
         """Return a request whose result is `make(result, now)`.
@@ -137,6 +146,11 @@ class Chain(DerivedRequest[V_co]):
         calls = self.first.calls(now)
         return tuple(call.on_own_authority() for call in calls) if self.is_lookup else calls
 
+    def __reduce__(self) -> Reduced:
+        """Pickle a chain whose function can be imported; raises NotPicklable for others."""
+        check_function(self, self.make)
+        return type(self), (self.first, self.make, self.is_lookup)
+
     def __repr__(self) -> str:
         return f"<chain from {self.first!r}>"
 
@@ -152,6 +166,11 @@ class Mapped(DerivedRequest[V_co]):
     def source(self) -> Request[Any]:
         """The request whose result is passed on."""
         return self.request
+
+    def __reduce__(self) -> Reduced:
+        """Pickle a request whose function can be imported; raises NotPicklable for others."""
+        check_function(self, self.make)
+        return type(self), (self.request, self.make)
 
     def __repr__(self) -> str:
         return f"<mapped {self.request!r}>"

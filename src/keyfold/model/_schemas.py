@@ -21,6 +21,7 @@ from keyfold.model._completion import WriteCompletion
 from keyfold.model._cross_checks import CrossCheck
 from keyfold.model._former_names import has_former_names
 from keyfold.model._keys import TableLike
+from keyfold.model._pickling import Reduced, find_schema, reduce_part
 from keyfold.model._placeholder_keys import render_placeholder_key
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import decode_number, show
@@ -53,6 +54,14 @@ class KeyPart:
 
     # The fields that its value is made from.
     fields: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    # The entity whose schema it is part of; None for a key attribute of no entity.
+    owner: type[BaseModel] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __reduce__(self) -> Reduced:
+        """Pickle by reference."""
+        if self.owner is None:
+            return KeyPart, (self.attribute, self.template, self.held_by)
+        return reduce_part(self.owner, self)
 
     def __post_init__(self) -> None:
         named = () if self.held_by is None else (self.held_by.name,)
@@ -194,6 +203,9 @@ class EntitySchema:
     def __post_init__(self) -> None:
         self.keys = (self.partition,) if self.sort is None else (self.partition, self.sort)
         self.key_fields = frozenset(name for key in self.keys for name in key.fields)
+        for parts in (self.keys, *self.index_keys.values()):
+            for each in parts:
+                object.__setattr__(each, "owner", self.entity)
         self.checked_by = {
             name: next((each for each in self.cross_checks if each.concerns(name)), None)
             for name in self.fields
@@ -250,6 +262,10 @@ class EntitySchema:
     def index_templates(self) -> tuple[KeyPart, ...]:
         """The parts of index keys that are rendered by templates and are not in the primary key."""
         return self._index_writers
+
+    def __reduce__(self) -> Reduced:
+        """Pickle by reference."""
+        return find_schema, (self.entity,)
 
     # Encoding.
 

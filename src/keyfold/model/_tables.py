@@ -22,6 +22,7 @@ from keyfold.model._late_methods import LateMethod
 from keyfold.model._layouts import find_policy_problems, layout_of
 from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._patterns import Pattern, PatternRegistry
+from keyfold.model._pickling import Reduced, reduce_table
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
 from keyfold.model._reads import Get, ResultShape
@@ -94,6 +95,8 @@ class Table:
         self.name = name
         self.key = key
         self.indexes = tuple(indexes)
+        for index in self.indexes:
+            index.belong_to(self)
         self.ttl = ttl
         self.type_attribute = type_attribute
         self.naming = naming
@@ -135,6 +138,10 @@ class Table:
 
     def __hash__(self) -> int:
         return id(self)
+
+    def __reduce__(self) -> Reduced:
+        """Pickle by reference; raises NotPicklable for a table without importable entities."""
+        return reduce_table(self)
 
     @property
     def fallback(self) -> EntitySchema | None:
