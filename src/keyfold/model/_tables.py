@@ -95,8 +95,6 @@ class Table:
         self.name = name
         self.key = key
         self.indexes = tuple(indexes)
-        for index in self.indexes:
-            index.belong_to(self)
         self.ttl = ttl
         self.type_attribute = type_attribute
         self.naming = naming
@@ -127,6 +125,8 @@ class Table:
         )
         if problems:
             raise DeclarationInvalid(tuple(problems))
+        for index in self.indexes:
+            index.belong_to(self)
 
     # The model knows no databases: these are `keyfold.open` and `keyfold.open_async` with this table
     # as their first argument. The package imports them when they are used.
