@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from keyfold.clocks import Clock
-from keyfold.errors import (
-    OptionInvalid,
-    ResourceNotFoundException,
-    UrlUnknown,
-    ValidationException,
-)
+from keyfold.connect._table_checks import has_table
+from keyfold.errors import OptionInvalid, UrlUnknown
 from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Store, StoreSettings
 from keyfold.store._arguments import takes_arguments_of
@@ -75,8 +71,9 @@ class Opening:
 def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users call
     """Open a database for one or more tables, and return a store.
 
-    `url` is the path of a file, or `":memory:"`: missing tables are created, and streams that
-    tables declare are enabled. Or it is a service, `dynamodb://REGION`,
+    `url` is the path of a file, or `":memory:"`: missing tables are created, and a table that
+    lacks a declared index, expiry or stream raises TableOutdated: run `keyfold apply`. Or it is a
+    service, `dynamodb://REGION`,
     `dynamodb://REGION/TABLE-PREFIX` or `http(s)://HOST:PORT`: there, nothing is created unless
     requested. `options` are passed to `Engine.open` or `keyfold.wire.client.Client`. Instead of a
     URL, `client` takes a boto3 client, and `streams_client` one for DynamoDB Streams, which is
@@ -110,7 +107,7 @@ def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users 
             settings.use_cursor_key(engine.keep_secret(_SECRET))
         store = Store(engine, settings, close=engine.close)
         for table in opening.tables:
-            if not _has_table(engine, table):
+            if not has_table(engine, table):
                 store.create_table(table)
     except BaseException:
         engine.close()
@@ -147,7 +144,7 @@ def open_async(opening: Opening) -> AsyncStore:
             if opening.needs_cursor_key:
                 settings.use_cursor_key(secret)
             for table in opening.tables:
-                if not await threaded.call(_has_table, table):
+                if not await threaded.call(has_table, table):
                     await store.create_table(table)
         except BaseException:
             await threaded.close()
@@ -210,17 +207,3 @@ def _kind_of(
         )
         raise UrlUnknown(str(url), advice)
     return "service"
-
-
-def _has_table(engine: Engine, table: Table) -> bool:
-    """Return whether a table exists; enable its stream if it was created before it declared one."""
-    try:
-        described = engine.execute("DescribeTable", {"TableName": table.name})["Table"]
-    except ResourceNotFoundException:
-        return False
-    if table.stream is not None and "StreamSpecification" not in described:
-        payload = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
-        # Another process may have enabled it first.
-        with suppress(ValidationException):
-            engine.execute("UpdateTable", payload)
-    return True

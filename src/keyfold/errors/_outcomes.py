@@ -147,6 +147,18 @@ class RequestRefused(TemplatedError, ValueError):
     reason: str
 
 
+class IndexMissing(RequestRefused):
+    """A request reads an index that is declared, but that the table does not have."""
+
+    code = "index-missing"
+    message_template = (
+        "{request}: table {table} does not have the index {index}. Run `keyfold apply` to add it, "
+        "and `keyfold backfill` to give stored items its keys."
+    )
+    table: str
+    index: str
+
+
 class SizeExceeded(TemplatedError, ValueError):
     """An item or a key attribute is larger than the service allows; nothing was done."""
 
@@ -176,6 +188,21 @@ class OutcomeUnknown(TemplatedError):
     operation: str
     reason: str
     error: KeyfoldError | None = None
+
+
+class TableOutdated(TemplatedError):
+    """A table of an embedded database lacks an index, expiry or stream of its declaration."""
+
+    code = "table-outdated"
+    message_template = (
+        "{table} in {url}: the table lacks {lacks}. Run `keyfold apply --db {url}` to add it."
+    )
+    table: str
+    url: str
+    lacking: tuple[str, ...]
+
+    def _words(self) -> dict[str, str]:
+        return {"lacks": ", ".join(self.lacking)}
 
 
 class UrlUnknown(TemplatedError, ValueError):

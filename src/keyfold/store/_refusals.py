@@ -10,11 +10,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from keyfold.errors import KeyfoldError, RequestRefused, SizeExceeded, ValidationException
+from keyfold.errors import (
+    IndexMissing,
+    KeyfoldError,
+    RequestRefused,
+    SizeExceeded,
+    ValidationException,
+)
 from keyfold.model._batches import Batch
 from keyfold.model._formatting import show_item
-from keyfold.model._keys import Key, TableLike
-from keyfold.model._paged_reads import Query
+from keyfold.model._keys import Index, Key, TableLike
+from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._reads import Get
 from keyfold.model._requests import Request
 from keyfold.model._transactions import Transaction
@@ -25,16 +31,30 @@ from keyfold.values import AttributeValue, Item, item_size_bytes, value_size_byt
 _MAX_ITEM_BYTES = 409_600
 _MAX_PARTITION_BYTES = 2_048
 _MAX_SORT_BYTES = 1_024
+_NO_INDEX = "The table does not have the specified index"
 _UPDATE_TOO_LARGE = "Item size to update has exceeded"
 
 
 def refusal_error(request: Request[Any], error: ValidationException, now: datetime) -> KeyfoldError:
-    """Return SizeExceeded if a member is too large, else RequestRefused with the service's text."""
+    """Return SizeExceeded if a member is too large, IndexMissing for an index that does not exist.
+
+    For any other reason, return RequestRefused with the service's text.
+    """
     for each in _members_of(request):
         found = find_oversize(each, error.message, now)
         if found is not None:
             return found
-    return RequestRefused(repr(request), error.message.rstrip("."))
+    shown, reason = repr(request), error.message.rstrip(".")
+    if reason.startswith(_NO_INDEX):
+        match request:
+            case (
+                Query(table=table, index=Index(name=name))
+                | Scan(table=table, index=Index(name=name))
+            ):
+                return IndexMissing(shown, reason, table.name, name)
+            case _:
+                pass
+    return RequestRefused(shown, reason)
 
 
 def _members_of(request: Request[Any]) -> Sequence[Request[Any]]:

@@ -7,13 +7,11 @@ import pickle
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import keyfold
-from keyfold.engine import Engine
 from keyfold.errors import (
     ExpiredIteratorException,
     LeasesMissing,
@@ -28,7 +26,7 @@ from keyfold.testing import Clock
 from tests.transports import Database, Transport, open_database
 from tests.unit.model.shop import rates
 from tests.unit.store.ledger import Account, Entry, Receipt, Seen, ledger
-from tests.unit.store.store_kinds import START, AnyStore, Kind, OpenStore, any_store_on
+from tests.unit.store.store_kinds import START, AnyStore, Kind, any_store_on
 
 
 @pytest.fixture(autouse=True)
@@ -628,22 +626,6 @@ def test_a_coroutine_function_needs_the_async_store(store: AnyStore, kind: Kind)
     assert seen == [7]
     assert store.run(Receipt.get(name="ada", number=7)) is not None
     assert ledger.handlers["note"] is note
-
-
-@pytest.mark.embedded
-def test_opening_enables_the_stream_of_an_existing_table(
-    open_store: OpenStore, seen: Seen, tmp_path: Path
-) -> None:
-    path = tmp_path / "old.db"
-    before = Table("Ledger", key=Key("pk", "sk"))
-    open_store(before, path)
-    with Engine.open(path, upkeep_seconds=None) as engine:
-        described = engine.execute("DescribeTable", {"TableName": "Ledger"})
-        assert "LatestStreamArn" not in described["Table"]
-    store = open_store(ledger, path)
-    put(store, 1)
-    follow(store)
-    assert seen.of("ada") == [1]
 
 
 def test_errors_survive_pickling() -> None:
