@@ -13,10 +13,9 @@ from keyfold.clocks import Clock
 from keyfold.connect._table_checks import has_table
 from keyfold.errors import OptionInvalid, UrlUnknown
 from keyfold.model import Table
-from keyfold.store import AsyncStore, Executor, Store, StoreSettings
+from keyfold.store import AsyncStore, Executor, Hook, Store, StoreSettings
 from keyfold.store._arguments import takes_arguments_of
 from keyfold.store._plans import OnInvalid
-from keyfold.store._settings import Hook
 
 if TYPE_CHECKING:
     # A store needs one kind of database: the modules of the others are not imported.

@@ -30,6 +30,9 @@ class ThreadExecutor:
     async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         return await asyncio.to_thread(self._executor.execute, operation, request)
 
+    def __repr__(self) -> str:
+        return repr(self._executor)
+
 
 class ThreadedEngine:
     """An engine for an event loop: calls that may wait for the disk run in threads."""
@@ -64,6 +67,9 @@ class ThreadedEngine:
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._shut_down)
+
+    def __repr__(self) -> str:
+        return f"<Engine {self._path}>"
 
     def _shut_down(self) -> None:
         self._threads.shutdown()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from keyfold.store._async_store import AsyncExecutor, AsyncStore
+from keyfold.store._call_records import CallRecord, Hook
 from keyfold.store._follow_options import DeadLetter, Followed, Stop
 from keyfold.store._opentelemetry import trace_calls
-from keyfold.store._settings import CallRecord, Hook, StoreSettings
+from keyfold.store._settings import StoreSettings
 from keyfold.store._store import Executor, Store
 
 __all__ = [

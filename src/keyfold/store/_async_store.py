@@ -13,6 +13,7 @@ from keyfold.model._paged_reads import Query, Scan, check_paged
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
+from keyfold.store._call_records import is_logged
 from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive_async
 from keyfold.store._follow_options import (
@@ -161,6 +162,9 @@ class AsyncStore:
     ) -> None:
         await self.close()
 
+    def __repr__(self) -> str:
+        return f"<AsyncStore {self._settings.show_tables()} on {self._executor!r}>"
+
     def _drive(
         self, steps: Steps[V], admitted: Calls = (), *, clean_up: CleanUp | None = None
     ) -> Coroutine[Any, Any, V]:
@@ -168,7 +172,7 @@ class AsyncStore:
             steps,
             self._executor.execute,
             self._sleep,
-            observe=self._observe if self._settings.on_call else None,
+            observe=self._observe if self._settings.on_call or is_logged() else None,
             check=self._check,
             admitted=admitted,
             clean_up=clean_up,

@@ -333,6 +333,7 @@ class Worker:
         try:
             change = self._reader().read(record, handler)
         except ItemInvalid as error:
+            self._log_failure(handler, error, 0, is_last=True)
             return error, 0
         number = 0
         while True:
@@ -343,12 +344,30 @@ class Worker:
                 for request in requests:
                     yield from plan(self._settings, request)
             except Exception as error:  # noqa: BLE001 - handlers may raise anything
-                if number >= self._options.attempts:
+                is_last = number >= self._options.attempts
+                self._log_failure(handler, error, number, is_last=is_last)
+                if is_last:
                     return error, number
             else:
                 self.result = replace(self.result, handled=self.result.handled + 1)
                 return None, number
             yield _HANDLER_BACKOFF.pause(number)
+
+    def _log_failure(
+        self, handler: Handler[Any], error: Exception, attempt: int, *, is_last: bool
+    ) -> None:
+        """Log that a handler failed, with the traceback."""
+        _LOG.log(
+            logging.ERROR if is_last else logging.WARNING,
+            "follower %r of %s: handler %s failed on attempt %d of %d; %s",
+            self._options.name,
+            self._options.table.name,
+            handler.name,
+            attempt,
+            self._options.attempts,
+            "the change becomes a dead letter" if is_last else "retrying",
+            exc_info=error,
+        )
 
     def _reader(self) -> ChangeReader:
         return ChangeReader(self._options.table, RunContext(self._calls.now(), self._settings))

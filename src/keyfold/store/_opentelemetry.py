@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from keyfold.clocks import Clock
-from keyfold.store._settings import CallRecord, Hook
+from keyfold.store._call_records import CallRecord, Hook
 
 _NANOSECONDS = 1_000_000_000
 

@@ -103,7 +103,7 @@ def retry(
     the write cannot be repeated, or if its condition fails on a retry: it may have failed because
     of its own first attempt. Raises Unavailable when retries are exhausted.
     """
-    attempts = Attempts(call.operation, context.store.jitter, call.attempt)
+    attempts = Attempts(call.operation, context.store.jitter, call.attempt, request=call.request)
     # Whether an attempt may have been carried out.
     may_be_done = False
     while True:
@@ -129,7 +129,7 @@ def repeat_call(
 
     Raises Unavailable when retries are exhausted.
     """
-    attempts = Attempts(operation, jitter)
+    attempts = Attempts(operation, jitter, request=payload)
     while True:
         try:
             return (yield ApiCall(operation, payload, attempts.number))
@@ -149,7 +149,7 @@ def repeat_batch(
     `make_call` gets the members, by table, and the number of earlier calls. Returns all responses;
     raises Unavailable after several calls without progress.
     """
-    attempts = Attempts(operation, jitter)
+    attempts = Attempts(operation, jitter, request={"RequestItems": wanted})
     responses: list[Response] = []
     while True:
         response = yield from make_call(wanted, len(responses))

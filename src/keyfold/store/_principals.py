@@ -44,6 +44,10 @@ class PrincipalSettings(StoreSettings):
         """Seals and opens this principal's cursors, with the key of the whole store."""
         return self._base.cursors.of(self.principal)
 
+    def show_tables(self) -> str:
+        """Return the names of the tables and the role, for the text of a store."""
+        return f"{super().show_tables()} as {self.role}"
+
     def admit(self, request: Request[Any], now: datetime) -> Calls:
         """Return the calls that a request is known to make, all of which the role allows.
 

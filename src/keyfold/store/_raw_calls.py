@@ -26,7 +26,7 @@ def plan_raw_call(
     retries are exhausted, and OutcomeUnknown for a write that may have been carried out.
     """
     call = settings.admit_raw(operation, request)
-    attempts = Attempts(operation, settings.jitter)
+    attempts = Attempts(operation, settings.jitter, request=request)
     # Whether an earlier attempt may have been carried out.
     may_be_done = False
     while True:

@@ -7,10 +7,11 @@ rules of their own, for what only a transport knows: see `keyfold.wire.client._r
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from keyfold.errors import KeyfoldError, ServiceError, TransactionCanceledException, Unavailable
+from keyfold.store._call_records import log_retry, name_error
 
 _MAX_ATTEMPTS = 8
 
@@ -57,9 +58,18 @@ BACKOFF = Backoff(0.05, 2.0)
 class Attempts:
     """Counts the attempts of one call; `number` is that of the current one."""
 
-    def __init__(self, operation: str, jitter: Callable[[], float], number: int = 1) -> None:
+    def __init__(
+        self,
+        operation: str,
+        jitter: Callable[[], float],
+        number: int = 1,
+        *,
+        request: Mapping[str, Any],
+    ) -> None:
         self.number = number
         self._operation, self._jitter = operation, jitter
+        # For the log.
+        self._request = request
         self._failures = 0
 
     @property
@@ -84,8 +94,11 @@ class Attempts:
         if self.are_exhausted:
             raise Unavailable(self._operation, self.number, reason) from cause
         self._failures += 1
+        pause = BACKOFF.pause(self._failures, self._jitter())
+        shown = reason if cause is None else name_error(cause)
+        log_retry(self._operation, self._request, self.number, shown, pause.seconds)
         self.number += 1
-        return BACKOFF.pause(self._failures, self._jitter())
+        return pause
 
     def progress(self) -> None:
         """Forget the failures so far: an attempt made progress."""

@@ -6,8 +6,7 @@ import os
 import random
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,32 +21,17 @@ from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
+from keyfold.store._call_records import (
+    CallRecord,
+    Hook,
+    is_logged,
+    list_hooks,
+    log_call,
+    tables_in,
+)
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
 from keyfold.store._plans import OnInvalid
 from keyfold.values import Item
-
-
-@dataclass(frozen=True, slots=True)
-class CallRecord:
-    """One call of DynamoDB's API, as passed to hooks.
-
-    A call that a client retries is reported once per attempt: `attempt` counts them, and `error`
-    is the error of each that failed. boto3's internal retries are not reported.
-    `request` is what was sent. The store may modify it for the next call, so a hook that keeps it
-    must copy it.
-    """
-
-    operation: str
-    tables: tuple[str, ...]
-    seconds: float
-    consumed: float
-    attempt: int
-    error: KeyfoldError | None = None
-    request: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-
-
-Hook = Callable[[CallRecord], None]
-
 
 _MIN_KEY_BYTES = 16
 
@@ -92,7 +76,7 @@ class StoreSettings:
             check_cursor_key(cursor_key)
         self.clock, self.now = clock, read_as_datetime(clock)
         self.on_invalid: OnInvalid = on_invalid
-        self.on_call = _list_hooks(on_call)
+        self.on_call = list_hooks(on_call)
         self.reports_capacity = bool(self.on_call)
         self.jitter = jitter
         # Whether missing tables may be created without being asked to.
@@ -110,6 +94,10 @@ class StoreSettings:
             secret = self._cursor_key or os.urandom(KEY_BYTES)
             self._cursors = CursorBox(derive_key(secret))
         return self._cursors
+
+    def show_tables(self) -> str:
+        """Return the names of the tables, for the text of a store."""
+        return ", ".join(self.tables)
 
     def admit(self, request: Request[Any], now: datetime) -> Calls:
         """Return the calls that a request is known to make.
@@ -162,7 +150,7 @@ class StoreSettings:
         units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
         record = CallRecord(
             call.operation,
-            _tables_in(call.request),
+            tables_in(call.request),
             seconds,
             units,
             call.attempt,
@@ -171,6 +159,8 @@ class StoreSettings:
         )
         for hook in self.on_call:
             hook(record)
+        if is_logged():
+            log_call(record)
 
 
 class CallObserver:
@@ -190,22 +180,3 @@ class CallObserver:
         """Report the last attempt."""
         seconds = max(time.perf_counter() - self._started, 0.0)
         self._settings.notify_hooks(self._call, seconds, response, error)
-
-
-def _list_hooks(on_call: Hook | Sequence[Hook]) -> tuple[Hook, ...]:
-    hooks = (on_call,) if callable(on_call) else tuple(on_call)
-    for hook in hooks:
-        if not callable(hook):
-            raise OptionInvalid(
-                "on_call", hook, "Give a function that takes a CallRecord, or several."
-            )
-    return hooks
-
-
-def _tables_in(request: dict[str, Any]) -> tuple[str, ...]:
-    if "TableName" in request:
-        return (request["TableName"],)
-    if "RequestItems" in request:
-        return tuple(request["RequestItems"])
-    bodies = [body for member in request.get("TransactItems", ()) for body in member.values()]
-    return tuple(dict.fromkeys(body["TableName"] for body in bodies))

@@ -13,6 +13,7 @@ from keyfold.model._paged_reads import Query, Scan, check_paged
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
+from keyfold.store._call_records import is_logged
 from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive
 from keyfold.store._follow_options import (
@@ -62,7 +63,7 @@ class Store:
     def run(self, request: Request[V]) -> V:
         """Run a request and return its result."""
         # As `_drive`, without another call for every request.
-        observe = self._observe if self._settings.on_call else None
+        observe = self._observe if self._settings.on_call or is_logged() else None
         steps, calls = plan_calls(self._settings, request)
         return drive(steps, self._executor.execute, self._sleep, observe, self._check, calls)
 
@@ -178,8 +179,11 @@ class Store:
     ) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<Store {self._settings.show_tables()} on {self._executor!r}>"
+
     def _drive(self, steps: Steps[V], clean_up: CleanUp | None = None) -> V:
-        observe = self._observe if self._settings.on_call else None
+        observe = self._observe if self._settings.on_call or is_logged() else None
         return drive(
             steps, self._executor.execute, self._sleep, observe, self._check, clean_up=clean_up
         )

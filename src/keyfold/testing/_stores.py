@@ -25,6 +25,9 @@ class ServiceExecutor:
         self._core.wait()
         return self._core.execute(operation, request)
 
+    def __repr__(self) -> str:
+        return "<Service>"
+
 
 class AsyncServiceExecutor:
     """Executes operations on a service, and awaits injected latency."""
@@ -36,6 +39,9 @@ class AsyncServiceExecutor:
         """Carry out one operation; raises ServiceError."""
         await self._core.wait_async()
         return self._core.execute(operation, request)
+
+    def __repr__(self) -> str:
+        return "<Service>"
 
 
 def open_store(core: Core, tables: Table | Sequence[Table], options: StoreOptions) -> Store:

@@ -18,7 +18,7 @@ from keyfold.store._retries import Attempts, Backoff, is_transient
 
 
 def make_attempts(number: int = 1) -> Attempts:
-    return Attempts("Query", lambda: 0.5, number)
+    return Attempts("Query", lambda: 0.5, number, request={"TableName": "Music"})
 
 
 def test_pauses_grow_up_to_the_longest() -> None:

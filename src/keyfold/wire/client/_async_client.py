@@ -130,8 +130,7 @@ class AsyncClient:
                 outcome = policy.handle_response(call, response)
                 if isinstance(outcome, dict):
                     return outcome
-            if on_retry is not None:
-                on_retry(policy.last_error(call), outcome)
+            policy.report_retry(call, outcome, on_retry)
             await self._pause(outcome)
 
     # `keyfold.testing` replaces these two methods.

@@ -44,6 +44,9 @@ class _Translator:
         retries: dict[str, Any] = getattr(client.meta.config, "retries", None) or {}
         self._attempts_once = retries.get("total_max_attempts") == 1
 
+    def __repr__(self) -> str:
+        return f"<{type(self._client).__name__} client at {self._client.meta.endpoint_url}>"
+
     def find_method(self, operation: str) -> Callable[..., Any]:
         """Return the client's method; raises UnknownOperationException, OptionInvalid."""
         method = self._methods.get(operation)

@@ -218,6 +218,25 @@ class CallPolicy:
             self.endpoint.url, call.operation, call.attempts, call.detail.rstrip(".")
         )
 
+    def report_retry(
+        self, call: ClientCall, pause_seconds: float, on_retry: OnRetry | None
+    ) -> None:
+        """Log that a call is retried after a pause, and report it to `on_retry`."""
+        # Imported here: it is slow to load, and few calls are retried.
+        import logging  # noqa: PLC0415
+
+        reason = call.detail if call.error is None else call.error.type
+        logging.getLogger("keyfold.client").info(
+            "%s to %s: attempt %d failed (%s); retrying in %.2f s",
+            call.operation,
+            self.endpoint.url,
+            call.attempts,
+            reason,
+            pause_seconds,
+        )
+        if on_retry is not None:
+            on_retry(self.last_error(call), pause_seconds)
+
     def _handle_error(self, call: ClientCall, response: Response) -> float:
         error = call.error = read_error(response, self.endpoint.url)
         kind = error.type

@@ -144,8 +144,7 @@ class Client:
                 outcome = policy.handle_response(call, response)
                 if isinstance(outcome, dict):
                     return outcome
-            if on_retry is not None:
-                on_retry(policy.last_error(call), outcome)
+            policy.report_retry(call, outcome, on_retry)
             self._pause(outcome)
 
     # `keyfold.testing` replaces these two methods.
