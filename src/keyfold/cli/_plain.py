@@ -35,7 +35,11 @@ def to_plain(value: Any) -> Any:
         case timedelta():
             return value.total_seconds()
         case RawItem():
-            return {"key": to_plain(value.key), "invalid": value.reason}
+            return {
+                "key": to_plain(value.key),
+                "entity": value.entity,
+                "reason": value.reason,
+            }
         case Ref():
             return to_plain(cast(Ref[Any], value).parts)
         case Mapping():

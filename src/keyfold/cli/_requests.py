@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from rich.console import Console
@@ -10,9 +10,22 @@ from rich.console import Console
 from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._plain import to_plain
 from keyfold.cli._quantities import count_of
-from keyfold.cli._results import count_items, print_result
+from keyfold.cli._results import count_items, print_invalid, print_result
 from keyfold.cli._terminal import show_calls
-from keyfold.model import Batch, Delete, Get, Page, Put, Query, Request, Scan, Transaction, Update
+from keyfold.model import (
+    Batch,
+    Collection,
+    Delete,
+    Get,
+    Page,
+    Put,
+    Query,
+    RawItem,
+    Request,
+    Scan,
+    Transaction,
+    Update,
+)
 from keyfold.requests import Mapped
 from keyfold.store import Store
 
@@ -24,12 +37,15 @@ class PatternResult:
     value: Any
     cursor: str | None
     calls: list[SentCall]
+    # Items that do not fit the declaration.
+    invalid: list[RawItem] = field(default_factory=list[RawItem])
 
     def to_json(self, pattern: str) -> dict[str, Any]:
         """Return the result as a JSON object."""
         return {
             "pattern": pattern,
             "answer": to_plain(self.value),
+            "invalid": to_plain(self.invalid),
             "next": self.cursor,
             "capacity_units": sum(call.consumed for call in self.calls),
             "calls": [call.to_json() for call in self.calls],
@@ -42,12 +58,15 @@ def run_request(store: Store, log: CallLog, request: Request[Any]) -> PatternRes
     if isinstance(request, Query | Scan):
         pages = cast("Query[Any] | Scan[Any]", request)
         if pages.page_limit is None:
-            return PatternResult(list(store.iterate(pages)), None, log.take())
+            invalid: list[RawItem] = []
+            found = list(store.iterate(pages, on_invalid=invalid.append))
+            return PatternResult(found, None, log.take(), invalid)
     value: Any = store.run(cast("Request[Any]", request))
     if isinstance(value, Page):
         page = cast("Page[Any]", value)
-        return PatternResult(list(page), page.cursor, log.take())
-    return PatternResult(value, None, log.take())
+        return PatternResult(list(page), page.cursor, log.take(), [*page.invalid])
+    invalid = [*value.invalid] if isinstance(value, Collection) else []
+    return PatternResult(value, None, log.take(), invalid)
 
 
 def writes(request: Request[Any]) -> bool:
@@ -72,6 +91,9 @@ def print_request(console: Console, request: Request[Any], result: PatternResult
         console.print("Done.")
     else:
         print_result(console, result.value)
+    if result.invalid:
+        console.print()
+        print_invalid(console, result.invalid)
     units = sum(call.consumed for call in result.calls)
     milliseconds = sum(call.milliseconds for call in result.calls)
     console.print()

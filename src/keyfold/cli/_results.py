@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from keyfold.cli._plain import to_cell
+from keyfold.cli._quantities import count_of
 from keyfold.cli._terminal import print_rows, print_vertically
 from keyfold.model import Collection, Page, RawItem
+from keyfold.model._formatting import show_item
 
 
 def count_items(result: Any) -> int:
@@ -34,7 +36,7 @@ def print_result(console: Console, value: Any) -> None:
             _print_list(console, [each for each in cast(list[Any], value) if each is not None])
         case Collection():
             _print_collection(console, value)
-        case BaseModel() | RawItem():
+        case BaseModel():
             console.print(Text(type(value).__name__, "bold"))
             print_vertically(console, _fields_of(value))
         case None:
@@ -61,7 +63,7 @@ def _print_list(console: Console, values: list[Any]) -> None:
     for kind, group in groups.items():
         if len(groups) > 1:
             console.print(Text(kind.__name__, "bold"))
-        if issubclass(kind, BaseModel | RawItem):
+        if issubclass(kind, BaseModel):
             print_rows(console, [_fields_of(each) for each in group])
         else:
             for each in group:
@@ -70,9 +72,17 @@ def _print_list(console: Console, values: list[Any]) -> None:
         console.print("Nothing found.")
 
 
-def _fields_of(value: BaseModel | RawItem) -> dict[str, str]:
+def print_invalid(console: Console, items: list[RawItem]) -> None:
+    """Print the keys of items that do not fit the declaration, and what is wrong with each."""
+    console.print(Text(f"Invalid: {count_of(len(items), 'item')}", "bold"))
+    rows = [
+        {"key": show_item(each.key), "entity": each.entity or "", "reason": each.reason}
+        for each in items
+    ]
+    print_rows(console, rows)
+
+
+def _fields_of(value: BaseModel) -> dict[str, str]:
     """Return the text of each field of an entity; empty fields are left out."""
-    if isinstance(value, RawItem):
-        return {"key": to_cell(value.key), "invalid": value.reason}
     texts = {name: to_cell(each) for name, each in cast(Iterable[tuple[str, Any]], value)}
     return {name: text for name, text in texts.items() if text}

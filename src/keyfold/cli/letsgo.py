@@ -66,14 +66,19 @@ def ls(
     query = list_items(category, prefix, limit, next_token)
     with _open(db) as store:
         if limit is None:
-            items, cursor = list(store.iterate(query)), None
+            invalid: list[RawItem] = []
+            items, cursor = list(store.iterate(query, on_invalid=invalid.append)), None
         else:
             page = store.run(query)
-            items, cursor = list(page), page.cursor
+            items, cursor, invalid = list(page), page.cursor, [*page.invalid]
     if as_json:
-        shown = [_to_plain(item) if full else _to_key(item) for item in items]
-        _print_json({"items": shown, "next": cursor})
+        show = _to_plain if full else _to_key
+        shown = [show(item) for item in items]
+        wrong = [{"item": show(each), "reason": each.reason} for each in invalid]
+        _print_json({"items": shown, "invalid": wrong, "next": cursor})
         return
+    for each in invalid:
+        print(f"{_to_key(each)['key']!r} does not fit: {each.reason}.", file=sys.stderr)
     for item in items:
         print(_to_text(_to_plain(item)) if full else _to_key(item)["key"])
     if cursor is not None:
@@ -156,8 +161,7 @@ def _open(db: str, *, create: bool = False) -> Store:
     from keyfold.cli._databases import open_store
     from keyfold.designs.letsgo import table
 
-    # Items that match none of the platform's types are shown, too.
-    return open_store(table, db, creates=create, on_invalid="raw")
+    return open_store(table, db, creates=create)
 
 
 # Items as JSON, with the exact digits of numbers: orjson prints fragments verbatim.

@@ -140,6 +140,5 @@ def _run_request(table: Table, request: Request[Any], db: str) -> PatternResult:
     from keyfold.cli._requests import run_request, writes
 
     log = CallLog([table])
-    # Items that match no entity are shown, too.
-    with open_store(table, db, creates=writes(request), on_invalid="raw", on_call=[log]) as store:
+    with open_store(table, db, creates=writes(request), on_call=[log]) as store:
         return run_request(store, log, request)

@@ -41,7 +41,7 @@ class Opening:
         streams_client: Any = None,
         clock: Clock = time.time,
         cursor_key: bytes | None = None,
-        on_invalid: OnInvalid = "raise",
+        on_invalid: OnInvalid = "report",
         on_call: Hook | Sequence[Hook] = (),
         **options: Any,
     ) -> None:
@@ -78,9 +78,10 @@ def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users 
     URL, `client` takes a boto3 client, and `streams_client` one for DynamoDB Streams, which is
     needed to follow tables.
 
-    `clock` returns the time by which items expire, in seconds since 1970. An item that does not fit an entity raises
-    ItemInvalid; with `on_invalid="raw"` it is returned as a RawItem, in place of an entity (the
-    result types do not show this) and in a page's `invalid`. `on_call` is a hook, or several:
+    `clock` returns the time by which items expire, in seconds since 1970. An item that does not fit its
+    entity, or fits none, is reported in the `invalid` of its page or collection; with
+    `on_invalid="raise"`, reading the page raises ItemInvalid. Reads of single items always do.
+    `on_call` is a hook, or several:
     each is called with a `CallRecord` after every attempt of a low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
     elsewhere, cursors are valid only in this process.
 

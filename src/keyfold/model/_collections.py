@@ -24,12 +24,15 @@ from keyfold.model._queries import make_query
 from keyfold.model._ranges import KeyState
 from keyfold.model._reads import ResultShape
 from keyfold.model._requests import DerivedRequest, Request
+from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema
 
 C_co = TypeVar("C_co", covariant=True)
 
 # The name under which a collection keeps its cursor: in its `__dict__`, as it is not a field.
 CURSOR = "_keyfold_cursor"
+# The same for the items that do not fit.
+INVALID = "_keyfold_invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,11 @@ class Collection(BaseModel, metaclass=CollectionMeta):
         and order. If there are several lists, pass it to `after` of a collection of these alone.
         """
         return self.__dict__.get(CURSOR)
+
+    @property
+    def invalid(self) -> tuple[RawItem, ...]:
+        """The items read for the collection that do not fit its entities, or match none."""
+        return self.__dict__.get(INVALID, ())
 
     @classmethod
     def get(cls, index: Index | None = None, /, **parts: Any) -> CollectionGet[Self]:

@@ -1,4 +1,4 @@
-"""Results of requests besides entities: pages, and raw items that match no entity."""
+"""Results of requests besides entities: pages, and raw items that do not fit an entity."""
 
 from __future__ import annotations
 
@@ -18,36 +18,28 @@ class Page(Sequence[T_co]):
     the last page. `consumed` is the read capacity that the page consumed, `scanned` the number of
     items that were read for it, and `reads` the number of API calls.
 
-    In a store with `on_invalid="raw"`, a page may contain RawItem values, which its type does not
-    show: `invalid` returns those, and `valid` the others.
+    Stored items that do not fit the declaration are not among the results but in `invalid`: those
+    that fail the validation of their entity, and those that match no entity of the table.
     """
 
-    __slots__ = ("_items", "consumed", "cursor", "reads", "scanned")
+    __slots__ = ("_items", "consumed", "cursor", "invalid", "reads", "scanned")
 
     def __init__(
         self,
         items: Sequence[T_co],
         *,
+        invalid: Sequence[RawItem] = (),
         cursor: str | None = None,
         consumed: float = 0.0,
         scanned: int = 0,
         reads: int = 0,
     ) -> None:
         self._items = tuple(items)
+        self.invalid = tuple(invalid)
         self.cursor = cursor
         self.consumed = consumed
         self.scanned = scanned
         self.reads = reads
-
-    @property
-    def invalid(self) -> tuple[RawItem, ...]:
-        """The items that match no entity or fail its validation."""
-        return tuple(each for each in self._items if isinstance(each, RawItem))
-
-    @property
-    def valid(self) -> tuple[T_co, ...]:
-        """The valid results: all but those in `invalid`."""
-        return tuple(each for each in self._items if not isinstance(each, RawItem))
 
     @overload
     def __getitem__(self, index: int) -> T_co: ...
@@ -72,19 +64,21 @@ class Page(Sequence[T_co]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        invalid = f", {len(self.invalid)} invalid" if self.invalid else ""
         more = "" if self.cursor is None else ", more follow"
-        return f"<Page of {len(self._items)}{more}>"
+        return f"<Page of {len(self._items)}{invalid}{more}>"
 
 
 @dataclass(frozen=True, slots=True)
 class RawItem:
     """A stored item that matches no entity, or fails the validation of the entity it matches.
 
-    `reason` says why. `item` has its attributes in DynamoDB's JSON form, `key` its primary key. A
-    store opened with `on_invalid="raw"` returns one in place of the entity, whatever the declared
-    type of the result: check with `isinstance`, or use `Page.invalid`.
+    `reason` says why. `item` has its attributes in DynamoDB's JSON form, `key` its primary key.
+    `entity` is the name of the entity that it matches, None if there is none. Pages and
+    collections have them as `invalid`.
     """
 
     key: Item
     item: Mapping[str, AttributeValue] = field(repr=False)
     reason: str
+    entity: str | None = None

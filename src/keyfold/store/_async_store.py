@@ -22,6 +22,7 @@ from keyfold.store._follow_options import (
     FollowOptions,
     open_follower,
 )
+from keyfold.store._invalid_items import OnInvalidItem, log_invalid
 from keyfold.store._plans import Steps
 from keyfold.store._raw_calls import plan_raw_call
 from keyfold.store._settings import CallObserver, StoreSettings
@@ -69,11 +70,18 @@ class AsyncStore:
         steps, calls = plan_calls(self._settings, request)
         return await self._drive(steps, calls)
 
-    async def iterate(self, query: Query[V] | Scan[V]) -> AsyncIterator[V]:
-        """Yield all results of a query or scan, reading page after page."""
+    async def iterate(
+        self, query: Query[V] | Scan[V], *, on_invalid: OnInvalidItem = log_invalid
+    ) -> AsyncIterator[V]:
+        """Async version of `Store.iterate`: yield all results of a query or scan.
+
+        `on_invalid` is a plain function, called with each item in the `invalid` of a page.
+        """
         check_paged(query)
         while True:
             page = await self.run(query)
+            for each in page.invalid:
+                on_invalid(each)
             for each in page:
                 yield each
             if page.cursor is None:

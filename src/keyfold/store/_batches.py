@@ -25,14 +25,18 @@ def plan_batch(context: RunContext, request: Batch[Any], calls: Calls) -> Plan[l
     if len(calls) > 1:
         # A single call is refused as a whole. Of several, the first would be carried out already.
         _check_sizes(context, request)
+    found: dict[int, Item] = {}
     for call in calls:
         for table, item in (yield from _carry_out(context, request, call)):
             names = next(each.key.names for each in request.tables if each.name == table)
             identity = identify(table, {name: item[name] for name in names})
             for place in call.positions[identity]:
-                get = request.requests[place]
-                assert isinstance(get, Get)  # only gets have items in the response
-                results[place] = decode_for(context, get, item)
+                found[place] = item
+    # Only now, when everything is done: an invalid item raises.
+    for place, item in found.items():
+        get = request.requests[place]
+        assert isinstance(get, Get)  # only gets have items in the response
+        results[place] = decode_for(context, get, item)
     return results
 
 

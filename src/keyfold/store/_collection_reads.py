@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from keyfold.errors import ItemInvalid
 from keyfold.model._calls import ApiCall, Calls
-from keyfold.model._collections import CURSOR, CollectionGet
+from keyfold.model._collections import CURSOR, INVALID, CollectionGet
+from keyfold.model._formatting import show_item
 from keyfold.model._index_reads import check_readable
+from keyfold.model._results import RawItem
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store._decoding import SKIPPED, Decoder
 from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import binding_of, position_of, suggest_limit
@@ -55,11 +59,15 @@ class _CollectionReader:
     def __init__(self, context: RunContext, request: CollectionGet[Any]) -> None:
         self._context, self._request = context, request
         self._groups: dict[str, list[Any]] = {each.name: [] for each in request.members}
-        shape = request.query.shape
+        shape, mode = request.query.shape, context.store.on_invalid
         self._decoders = [
             (
                 each,
-                Decoder(context, replace(request.query, shape=replace(shape, schema=each.schema))),
+                Decoder(
+                    context,
+                    replace(request.query, shape=replace(shape, schema=each.schema)),
+                    on_invalid=mode,
+                ),
             )
             for each in request.members
         ]
@@ -77,13 +85,18 @@ class _CollectionReader:
                     self._groups[member.name].append(value)
                     self.listed += member.is_list
                 break
+            else:
+                self._decoders[0][1].report_unknown(item)
             if self.listed == self._request.list_limit:
                 return place
         return None
 
     def make(self, position: Item | None) -> Any:
-        """Return the collection; None if a required member is missing."""
-        request = self._request
+        """Return the collection; None if a required member is missing.
+
+        Raises ItemInvalid if it is not missing but invalid.
+        """
+        request, invalid = self._request, self._find_invalid()
         values: dict[str, Any] = {}
         for member in request.members:
             group = self._groups[member.name]
@@ -92,6 +105,10 @@ class _CollectionReader:
             elif group:
                 values[member.name] = group[0]
             elif member.is_required:
+                for each in invalid:
+                    if each.entity == member.schema.name:
+                        table = member.schema.table.name
+                        raise ItemInvalid(table, show_item(each.key), each.reason)
                 return None
             else:
                 values[member.name] = None
@@ -100,7 +117,26 @@ class _CollectionReader:
             cursor = self._context.store.seal(position, binding_of(request.rest))
             # As functools.cached_property does: not a field, and not part of ==.
             collection.__dict__[CURSOR] = cursor
+        if invalid:
+            collection.__dict__[INVALID] = invalid
         return collection
+
+    def _find_invalid(self) -> tuple[RawItem, ...]:
+        """Return the invalid items, without those of other collections in the same partition."""
+        return tuple(
+            each
+            for member, decoder in self._decoders
+            for each in decoder.invalid
+            if each.entity is None or _has_parts(member.schema, each, self._request.parts)
+        )
+
+
+def _has_parts(schema: EntitySchema, raw: RawItem, parts: dict[str, Any]) -> bool:
+    try:
+        keys = schema.read_keys(raw.item) or {}
+    except ItemMismatch:
+        return True
+    return all(keys.get(name, given) == given for name, given in parts.items())
 
 
 def _matches(value: Any, parts: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Decodes items into the results of a request: entities, partial models, refs or raw items."""
+"""Decodes items into the results of a request: entities, partial models or refs."""
 
 from __future__ import annotations
 
@@ -34,30 +34,35 @@ SKIPPED = Skipped.SKIPPED
 class Decoder:
     """Decodes the items of one request."""
 
-    __slots__ = ("_now_seconds", "_on_invalid", "_shape", "_table", "_ttl")
+    __slots__ = ("_now_seconds", "_other", "_reports", "_shape", "_table", "_ttl", "invalid")
 
     def __init__(
         self,
         context: RunContext,
         request: Get[Any] | Query[Any] | Scan[Any],
         *,
-        on_invalid: OnInvalid | None = None,
+        on_invalid: OnInvalid,
     ) -> None:
         table = request.table
         assert isinstance(table, Table)  # requests are made by declared tables
         self._table, self._shape = table, request.shape
         self._ttl = None if request.includes_expired else table.ttl
         self._now_seconds = 0 if self._ttl is None else whole_seconds(context.now)
-        self._on_invalid = on_invalid or context.store.on_invalid
+        self._reports = on_invalid == "report"
+        # The entity of the last item that was of another one: the next is often of the same.
+        self._other: EntitySchema | None = None
+        # The items that do not fit, if they are to be reported.
+        self.invalid: list[RawItem] = []
 
     def decode(
         self, item: Mapping[str, AttributeValue], known: Mapping[str, Any] | None = None
     ) -> Any:
         """Return the result for an item; SKIPPED if it has expired or is of another entity.
 
-        `known` holds the key fields, if the request gave them. Raises ItemInvalid, unless invalid
-        items are to be returned as RawItem.
+        `known` holds the key fields, if the request gave them. An item that fails validation raises
+        ItemInvalid; if such items are to be reported, it is added to `invalid`, and skipped.
         """
+        # As `_is_hidden`, without another call for every item.
         if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
             return SKIPPED
         if self._table.has_guards and is_guard(self._table, item):
@@ -76,7 +81,22 @@ class Decoder:
                 return _decode_only(schema, shape.only, item)
             return schema.decode(item, keys)
         except ItemMismatch as error:
-            return self._invalid(item, str(error))
+            return self._report(item, str(error), schema)
+
+    def report_unknown(self, item: Mapping[str, AttributeValue]) -> None:
+        """Report an item that was skipped if it is of no entity of the table."""
+        if (self._other is not None and self._other.fits(item)) or self._is_hidden(item):
+            return
+        try:
+            self._other = self._table.find_schema(item)
+        except ItemMismatch as error:
+            self._report(item, str(error), None)
+
+    def _is_hidden(self, item: Mapping[str, AttributeValue]) -> bool:
+        """Return whether an item has expired or is a guard item, of which nobody is told."""
+        if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
+            return True
+        return self._table.has_guards and is_guard(self._table, item)
 
     def _make_ref(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Ref[Any]:
         parts: dict[str, Any] = {}
@@ -92,11 +112,15 @@ class Decoder:
         """Return the primary key of an item."""
         return {name: item[name] for name in self._table.key.names if name in item}
 
-    def _invalid(self, item: Mapping[str, AttributeValue], reason: str) -> RawItem:
+    def _report(
+        self, item: Mapping[str, AttributeValue], reason: str, schema: EntitySchema | None
+    ) -> Skipped:
         key = self.key_of(item)
-        if self._on_invalid == "raise":
+        if not self._reports:
             raise ItemInvalid(self._table.name, show_item(key), reason)
-        return RawItem(key, dict(item), reason)
+        entity = None if schema is None else schema.name
+        self.invalid.append(RawItem(key, dict(item), reason, entity))
+        return SKIPPED
 
 
 def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, AttributeValue]) -> Any:

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from keyfold.errors import (
     AccessDenied,
     AlreadyExists,
-    ItemInvalid,
     OutcomeUnknown,
     QueryInvalid,
     RequestRefused,
@@ -21,11 +20,9 @@ from keyfold.model._calls import Calls
 from keyfold.model._collections import CollectionGet
 from keyfold.model._deferred_writes import DeferredPut
 from keyfold.model._edits import DeferredChange
-from keyfold.model._formatting import show_item
 from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._reads import Get
 from keyfold.model._requests import Chain, Mapped, Request
-from keyfold.model._results import RawItem
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write, refuse_alone
@@ -90,9 +87,6 @@ def _plan_chain(context: RunContext, request: Chain[Any], calls: Calls) -> Plan[
     found = yield from _find(request.first)(context, request.first, calls)
     if found is None:
         return None
-    if isinstance(found, RawItem):
-        # There is no entity to make the next request from.
-        raise ItemInvalid(request.tables[0].name, show_item(found.key), found.reason)
     following = request.make(found)
     return (yield from _plan_next(context, following))
 

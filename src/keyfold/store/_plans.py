@@ -29,7 +29,7 @@ from keyfold.values import Item
 
 V = TypeVar("V")
 Response = dict[str, Any]
-OnInvalid = Literal["raise", "raw"]
+OnInvalid = Literal["report", "raise"]
 
 
 class HandlerCall(NamedTuple):

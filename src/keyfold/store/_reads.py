@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from keyfold.errors import KeyfoldError
+from keyfold.errors import ItemInvalid, KeyfoldError
 from keyfold.model._calls import ApiCall, Calls
+from keyfold.model._formatting import show_item
 from keyfold.model._index_reads import check_countable, check_readable
 from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._reads import Get
@@ -41,7 +42,7 @@ def plan_get(context: RunContext, request: Get[Any], calls: Calls) -> Plan[Any]:
     item = response.get("Item")
     if item is None:
         return None
-    found = Decoder(context, request).decode(item, request.known)
+    found = Decoder(context, request, on_invalid="raise").decode(item, request.known)
     return None if found is SKIPPED else found
 
 
@@ -49,6 +50,7 @@ def plan_get(context: RunContext, request: Get[Any], calls: Calls) -> Plan[Any]:
 class _PageRead:
     """What was read for a page; `position` is the key to continue after, None at the end."""
 
+    invalid: list[RawItem]
     values: list[Any] = field(default_factory=list[Any])
     position: Item | None = None
     consumed: float = 0.0
@@ -67,6 +69,7 @@ def plan_page(
         cursor = context.store.seal(found.position, binding_of(request))
     return Page(
         found.values,
+        invalid=found.invalid,
         cursor=cursor,
         consumed=found.consumed,
         scanned=found.scanned,
@@ -86,9 +89,11 @@ def _read(
 ) -> Plan[_PageRead]:
     payload = call.request
     payload["ReturnConsumedCapacity"] = "TOTAL"
-    decoder = Decoder(context, request)
+    decoder = Decoder(context, request, on_invalid=context.store.on_invalid)
     call_limit = limit = request.page_limit
-    found = _PageRead()
+    found = _PageRead(decoder.invalid)
+    # A read of the whole table knows no other entities.
+    has_others = request.shape.schema is not None
     while True:
         if start is not None:
             payload["ExclusiveStartKey"] = start
@@ -104,6 +109,8 @@ def _read(
         for place, item in enumerate(items):
             value = decoder.decode(item)
             if value is SKIPPED:
+                if has_others:
+                    decoder.report_unknown(item)
                 continue
             found.values.append(value)
             if limit is not None and len(found.values) == limit:
@@ -112,7 +119,7 @@ def _read(
                 return found
         found.position = start = last
         is_spent = request.read_limit is not None and found.reads >= request.read_limit
-        if last is None or is_spent or (limit is None and found.values):
+        if last is None or is_spent or (limit is None and (found.values or found.invalid)):
             return found
         if limit is not None:
             missing, matched = limit - len(found.values), len(found.values) - before
@@ -133,10 +140,15 @@ def suggest_limit(missing: int, *, matched: int, read: int, requested: int) -> i
 
 
 def plan_first(context: RunContext, request: First[Any], calls: Calls) -> Plan[Any]:
-    """Read until an item matches, and return it; None if none does."""
+    """Read until an item matches, and return it; None if none does.
+
+    Raises ItemInvalid if an item that does not fit comes first; one of no entity does not count.
+    """
     query = request.query
     check_readable(query)
     found = yield from _read(context, query, calls[0], _start_of(context, query))
+    for each in _own(query, found.invalid):
+        raise ItemInvalid(query.table.name, show_item(each.key), each.reason)
     return found.values[0] if found.values else None
 
 
@@ -152,8 +164,8 @@ def plan_lookup(
     item = response.get("Item")
     if item is None:
         return None
-    found = Decoder(context, request, on_invalid="raw").decode(item, request.known)
-    return None if found is SKIPPED or isinstance(found, RawItem) else follow(found)
+    found = Decoder(context, request, on_invalid="report").decode(item, request.known)
+    return None if found is SKIPPED else follow(found)
 
 
 def plan_search(
@@ -167,7 +179,7 @@ def plan_search(
     Reads to the end if it has to: stopping early would reveal that skipped items exist.
     """
     check_readable(query)
-    decoder = Decoder(context, query, on_invalid="raw")
+    decoder = Decoder(context, query, on_invalid="report")
     start = _start_of(context, query)
     call.request["Limit"] = _MIN_LIMIT
     if start is not None:
@@ -177,7 +189,7 @@ def plan_search(
         response = yield from attempt(context, query, call)
         for item in response["Items"]:
             found = decoder.decode(item)
-            if found is SKIPPED or isinstance(found, RawItem):
+            if found is SKIPPED:
                 continue
             following = follow(found)
             if following is not None:
@@ -188,16 +200,25 @@ def plan_search(
 
 
 def plan_count(context: RunContext, request: Count, calls: Calls) -> Plan[int]:
-    """Count the items of a query, without expired ones and those of other entities."""
+    """Count the items of a query, without expired ones and those of other entities.
+
+    Those that fail the validation of the entity count: they are stored.
+    """
     query = request.source
     check_countable(request)
     call, start, total = calls[0], _start_of(context, query), 0
     while True:
         found = yield from _read(context, query, call, start)
-        total += len(found.values)
+        total += len(found.values) + len(_own(query, found.invalid))
         if found.position is None:
             return total
         call, start = ApiCall(call.operation, call.request), found.position
+
+
+def _own(request: Query[Any] | Scan[Any], invalid: list[RawItem]) -> list[RawItem]:
+    """Return the invalid items of the entity that a request is for, or all if it is for none."""
+    schema = request.shape.schema
+    return invalid if schema is None else [each for each in invalid if each.entity == schema.name]
 
 
 def binding_of(request: Query[Any] | Scan[Any]) -> str:

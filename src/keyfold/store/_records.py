@@ -165,4 +165,5 @@ class ChangeReader:
 
     def _decoder(self, shape: ResultShape[Any]) -> Decoder:
         # Handlers also get images of expired items.
-        return Decoder(self._context, Get(self._table, {}, shape, includes_expired=True))
+        get: Get[Any] = Get(self._table, {}, shape, includes_expired=True)
+        return Decoder(self._context, get, on_invalid="raise")

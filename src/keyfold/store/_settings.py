@@ -57,7 +57,7 @@ class StoreSettings:
         *,
         cursor_key: bytes | None = None,
         clock: Clock = time.time,
-        on_invalid: OnInvalid = "raise",
+        on_invalid: OnInvalid = "report",
         on_call: Hook | Sequence[Hook] = (),
         jitter: Callable[[], float] = random.random,
         is_embedded: bool = False,
@@ -70,8 +70,8 @@ class StoreSettings:
         self.tables = {table.name: table for table in tables}
         if len(self.tables) != len(tables):
             raise DeclarationInvalid(("the tables of a store must have different names.",))
-        if on_invalid not in ("raise", "raw"):
-            raise OptionInvalid("on_invalid", on_invalid, "Give 'raise' or 'raw'.")
+        if on_invalid not in ("report", "raise"):
+            raise OptionInvalid("on_invalid", on_invalid, "Give 'report' or 'raise'.")
         if cursor_key is not None:
             check_cursor_key(cursor_key)
         self.clock, self.now = clock, read_as_datetime(clock)

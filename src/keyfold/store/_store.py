@@ -22,6 +22,7 @@ from keyfold.store._follow_options import (
     FollowOptions,
     open_follower,
 )
+from keyfold.store._invalid_items import OnInvalidItem, log_invalid
 from keyfold.store._plans import Steps
 from keyfold.store._raw_calls import plan_raw_call
 from keyfold.store._settings import CallObserver, StoreSettings
@@ -67,11 +68,19 @@ class Store:
         steps, calls = plan_calls(self._settings, request)
         return drive(steps, self._executor.execute, self._sleep, observe, self._check, calls)
 
-    def iterate(self, query: Query[V] | Scan[V]) -> Iterator[V]:
-        """Yield all results of a query or scan, reading page after page."""
+    def iterate(
+        self, query: Query[V] | Scan[V], *, on_invalid: OnInvalidItem = log_invalid
+    ) -> Iterator[V]:
+        """Yield all results of a query or scan, reading page after page.
+
+        `on_invalid` is called with each item in the `invalid` of a page, before the page's results.
+        By default, a warning is logged.
+        """
         check_paged(query)
         while True:
             page = self.run(query)
+            for each in page.invalid:
+                on_invalid(each)
             yield from page
             if page.cursor is None:
                 return

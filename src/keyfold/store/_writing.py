@@ -111,8 +111,11 @@ def decode_written(context: RunContext, request: Write[Any], item: Item) -> Any:
 
 
 def decode_for(context: RunContext, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
-    """Return the result of a get in a batch or transaction; None for an item to be skipped."""
-    found = Decoder(context, request).decode(item, request.known)
+    """Return the result of a get in a batch or transaction; None for an item to be skipped.
+
+    Raises ItemInvalid.
+    """
+    found = Decoder(context, request, on_invalid="raise").decode(item, request.known)
     return None if found is SKIPPED else found
 
 

@@ -84,7 +84,6 @@ def references(store: Store) -> None:
     assert_type(refs, Page[Ref[Order]])
     assert_type(refs[0], Ref[Order])
     assert_type(refs[0].get(), Get[Order])
-    assert_type(refs.valid, tuple[Ref[Order], ...])
     assert_type(refs.invalid, tuple[RawItem, ...])
     assert_type(store.run(refs[0].get()), Order | None)
 

@@ -39,7 +39,7 @@ def sync() -> None:
         "shop.db",
         clock=Clock(datetime(2026, 1, 1, tzinfo=UTC)),
         cursor_key=b"secret",
-        on_invalid="raw",
+        on_invalid="raise",
         on_call=[show],
     ) as store:
         assert_type(store, Store)
@@ -91,7 +91,7 @@ async def not_sync(rate: Rate) -> None:
         found: Rate | None = store.run(Rate.get(base="A", target="B"))  # error: reportAssignmentType
         for each in store.iterate(get_by_base("USD")):  # error: reportGeneralTypeIssues, reportUnknownVariableType
             pass
-    async with rates.open_async("dynamodb://eu-west-1", on_invalid="raw") as store:
+    async with rates.open_async("dynamodb://eu-west-1", on_invalid="raise") as store:
         assert_type(store, AsyncStore)
         assert_type(await store.run(Rate.get(base="USD", target="EUR")), Rate | None)
     rates.open_async(":memory:", cursor_key="secret")  # error: reportArgumentType

@@ -145,8 +145,12 @@ def test_an_item_that_does_not_match_its_type_is_shown(shell: Shell) -> None:
     item = {"category": {"S": "letsgo-issuer"}, "key": {"S": "x"}, "note": {"S": "by hand"}}
     with Engine.open(shell.file) as engine:
         engine.execute("PutItem", {"TableName": "letsgo", "Item": item})
-    [shown] = json.loads(shell("ls", "letsgo-issuer", "--full", "--json").out)["items"]
-    assert shown == {"category": "letsgo-issuer", "key": "x", "note": "by hand"}
+    listed = json.loads(shell("ls", "letsgo-issuer", "--full", "--json").out)
+    [shown] = listed["invalid"]
+    assert listed["items"] == []
+    assert shown["item"] == {"category": "letsgo-issuer", "key": "x", "note": "by hand"}
+    assert "Field required" in shown["reason"]
+    assert shell("ls", "letsgo-issuer", "--limit", "2").err.startswith("'x' does not fit: ")
 
 
 def test_ls_continues_with_its_token(orders: Shell) -> None:

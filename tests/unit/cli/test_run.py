@@ -159,11 +159,15 @@ def test_entities_of_several_types_are_shown_by_type(run: Run, db: Path, tmp_pat
         engine.execute("PutItem", {"TableName": "Shop_Mixed", "Item": odd})
     outcome = run("run", "--table", path, "All")
     assert outcome.code == 0
-    assert {"User", "Order", "RawItem"} < set(outcome.out.splitlines())
+    assert {"User", "Order", "Invalid: 1 item"} < set(outcome.out.splitlines())
     assert "its key matches no entity of the table" in outcome.out
     assert "note" not in outcome.out, "an empty column is left out"
-    result = answer_of(run("run", "--table", path, "All", "--json"))
-    assert {"user": "ada", "name": "Ada"} in result
+    told = run("run", "--table", path, "All", "--json")
+    assert {"user": "ada", "name": "Ada"} in answer_of(told)
+    [invalid] = json.loads(told.out)["invalid"]
+    assert invalid["reason"] == "its key matches no entity of the table"
+    limited = run("run", "--table", path, "All", "--limit", "1", "--json")
+    assert len(json.loads(limited.out)["invalid"]) <= 1
 
 
 def test_a_count_is_a_number(run: Run, db: Path, tmp_path: Path) -> None:

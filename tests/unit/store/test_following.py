@@ -20,7 +20,7 @@ from keyfold.errors import (
     StreamUnsuitable,
     WrongTable,
 )
-from keyfold.model import Change, Handler, Key, RawItem, Request, Table, transaction
+from keyfold.model import Change, Handler, Key, Request, Table, transaction
 from keyfold.store import AsyncStore, Followed, StoreSettings
 from keyfold.testing import Clock
 from tests.transports import Database, Transport, open_database
@@ -293,27 +293,6 @@ def test_items_that_fit_no_entity_become_dead_letters(
     )
     assert "balance" in dead_letters[1].error
     assert seen == [("ada", None, 1)]
-
-
-def test_items_that_fit_no_entity_come_raw_if_the_store_says_so(
-    kind: Kind, engine: Database, clock: Clock
-) -> None:
-    changes: list[Change[Any]] = []
-    ledger.on_change(name="all")(changes.append)
-    ledger.on_change(Entry, name="entries")(changes.append)
-    store = any_store_on(
-        kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True, on_invalid="raw"
-    )
-    store.create_table(ledger)
-    for item in (ODD, BAD):
-        engine.execute("PutItem", {"TableName": "Ledger", "Item": item})
-    assert follow(store) == Followed(records=2, handled=2)
-    assert [each.new and each.new.key for each in changes] == [
-        ODD,
-        {name: BAD[name] for name in ("pk", "sk")},
-    ]
-    assert all(isinstance(each.new, RawItem) for each in changes)
-    store.close()
 
 
 # Start positions and checkpoints.

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+import keyfold
 from keyfold.errors import AlreadyExists, ItemInvalid, NotFound, OptionInvalid
 from keyfold.model import Entity, Key, RawItem, Table, attr, batch, part, transaction
 from keyfold.values import Item
@@ -54,56 +55,128 @@ def test_a_write_that_returns_an_invalid_item_says_that_it_was_done(
     assert store.run(User.get(name="ada")) is None
 
 
-def test_a_page_separates_invalid_items(open_store: OpenStore, path: str) -> None:
-    page = open_store(table, path, on_invalid="raw").run(table.query(pk="USER#ada"))
-    assert [type(each) for each in page] == [RawItem, Post, RawItem]
-    assert [raw.key["sk"] for raw in page.invalid] == [{"S": "ODD"}, {"S": "PROFILE"}]
-    assert page.valid == (Post(name="ada", number=1),)
+RAW_ODD = RawItem(ODD, ODD, "its key matches no entity of the table")
+RAW_BAD = RawItem({"pk": BAD["pk"], "sk": BAD["sk"]}, BAD, "age: Field required", "User")
 
 
-def test_an_item_of_no_entity_raises_with_its_key_named(open_store: OpenStore, path: str) -> None:
+def test_invalid_items_are_reported_and_their_neighbours_come_back(
+    open_store: OpenStore, path: str
+) -> None:
+    page = open_store(table, path).run(table.query(pk="USER#ada"))
+    assert page == [Post(name="ada", number=1)]
+    assert page.invalid == (RAW_ODD, RAW_BAD)
+    assert repr(page) == "<Page of 1, 2 invalid>"
+    assert "Field required" in repr(page.invalid[1])
+    assert "'ada'" not in repr(page.invalid[1]).replace("USER#ada", "")
+
+
+def test_a_page_of_one_entity_reports_its_own_items_and_those_of_none(
+    open_store: OpenStore, path: str
+) -> None:
+    class Summary(BaseModel):
+        age: int
+
     store = open_store(table, path)
+    users = store.run(User.query(name="ada"))
+    assert (list(users), users.invalid) == ([], (RAW_BAD,))
+    scanned = store.run(User.scan())
+    assert (list(scanned), {each.reason for each in scanned.invalid}) == (
+        [],
+        {RAW_ODD.reason, RAW_BAD.reason},
+    )
+    # The profile is of another entity.
+    assert {each.reason for each in store.run(Post.scan()).invalid} == {RAW_ODD.reason}
+    assert len(store.run(Post.scan().limit(1)).invalid) <= 1
+    assert [each.entity for each in store.run(User.query(name="ada").only(Summary)).invalid] == [
+        "User"
+    ]
+    refs = store.run(User.scan().refs())
+    assert [each["name"] for each in refs] == ["ada"]
+    assert [each.reason for each in refs.invalid] == [RAW_ODD.reason]
+
+
+def test_an_item_whose_key_no_longer_parses_is_reported(
+    open_store: OpenStore, databases: DatabasesByUrl, path: str
+) -> None:
+    store = open_store(table, path)
+    databases.put(path, "Mixed", {"pk": {"S": "USER#ada"}, "sk": {"S": "POST#x"}})
+    page = store.run(Post.query(name="ada"))
+    assert list(page) == [Post(name="ada", number=1)]
+    assert [each.key["sk"]["S"] for each in page.invalid] == ["POST#x"]
+    # A full page does not count them.
+    assert len(store.run(Post.query(name="ada").limit(1))) == 1
+
+
+def test_an_item_that_does_not_fit_raises_on_request(open_store: OpenStore, path: str) -> None:
+    store = open_store(table, path, on_invalid="raise")
     with pytest.raises(ItemInvalid) as caught:
         store.run(table.query(pk="USER#ada", sk="ODD"))
     assert str(caught.value) == (
         "item pk='USER#ada' sk='ODD' of Mixed: its key matches no entity of the table. [item-invalid]"
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(ItemInvalid, match="its key matches no entity"):
+        store.run(Post.scan())
+    for request in (User.query(name="ada"), table.query(pk="USER#ada", sk="PROFILE")):
+        with pytest.raises(ItemInvalid, match="age: Field required"):
+            store.run(request)
 
 
-def test_an_item_that_fails_validation_raises_with_its_key_named(
-    open_store: OpenStore, path: str
-) -> None:
+def test_reads_of_single_items_always_raise(open_store: OpenStore, path: str) -> None:
     store = open_store(table, path)
     for request in (
         User.get(name="ada"),
-        User.query(name="ada"),
-        table.query(pk="USER#ada", sk="PROFILE"),
-        User.scan(),
-        batch([User.get(name="ada")]),
+        table.get(pk="USER#ada", sk="PROFILE"),
+        User.query(name="ada").first(),
+        batch([Post.get(name="ada", number=1), User.get(name="ada")]),
         transaction(User.get(name="ada")),
+        User.get(name="ada").then(lambda user: User.get(name=user.name)),
     ):
         with pytest.raises(ItemInvalid) as caught:
             store.run(request)
         assert str(caught.value) == (
             "item pk='USER#ada' sk='PROFILE' of Mixed: age: Field required. [item-invalid]"
         )
+    with pytest.raises(ItemInvalid, match="its key matches no entity"):
+        store.run(table.query(pk="USER#ada").first())
+    # What is of no entity is not the first of one.
+    assert store.run(Post.query(name="ada").first()) == Post(name="ada", number=1)
 
 
-def test_invalid_items_come_back_raw_with_the_reason_on_request(
+def test_a_batch_is_carried_out_before_an_invalid_item_raises(
     open_store: OpenStore, path: str
 ) -> None:
-    store = open_store(table, path, on_invalid="raw")
-    odd, post, bad = store.run(table.query(pk="USER#ada"))
-    assert odd == RawItem(ODD, ODD, "its key matches no entity of the table")
-    assert post == Post(name="ada", number=1)
-    assert bad == RawItem({"pk": BAD["pk"], "sk": BAD["sk"]}, BAD, "age: Field required")
-    assert "Field required" in repr(bad)
-    assert store.run(User.get(name="ada")) == bad
-    assert store.run(batch([User.get(name="ada")])) == [bad]
+    store = open_store(table, path)
+    posts = [Post(name="eve", number=number).put() for number in range(30)]
+    with pytest.raises(ItemInvalid):
+        store.run(batch([User.get(name="ada"), *posts]))
+    assert store.run(Post.query(name="eve").count()) == 30
+
+
+def test_items_that_do_not_fit_are_counted(open_store: OpenStore, path: str) -> None:
+    store = open_store(table, path)
     assert store.run(table.query(pk="USER#ada").count()) == 3
-    with pytest.raises(ItemInvalid, match="age: Field required"):
-        store.run(User.get(name="ada").then(lambda user: User.get(name=user.name)))
+    assert store.run(User.query(name="ada").count()) == 1
+    # It is of no entity, so it is no post.
+    assert store.run(Post.query(name="ada").count()) == 1
+
+
+def test_iterating_tells_of_invalid_items(
+    open_store: OpenStore, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(table, path)
+    assert list(store.iterate(table.query(pk="USER#ada").limit(1))) == [Post(name="ada", number=1)]
+    assert caplog.messages == [
+        "item pk='USER#ada' sk='ODD': its key matches no entity of the table. [item-invalid]",
+        "item pk='USER#ada' sk='PROFILE': age: Field required. [item-invalid]",
+    ]
+
+
+def test_iterating_calls_a_function_with_invalid_items(path: str) -> None:
+    found: list[RawItem] = []
+    with keyfold.open(table, path) as store:
+        assert len(list(store.iterate(table.scan(), on_invalid=found.append))) == 1
+    assert len(found) == 2
 
 
 def test_entities_of_another_kind_are_left_out(open_store: OpenStore, path: str) -> None:
@@ -121,11 +194,12 @@ def test_parts_come_back_from_the_key(
     assert post is not None
     assert (post.name, post.number) == ("ada", 1)
     databases.put(path, "Mixed", {"pk": {"S": "USER#bob"}, "sk": {"S": "POST#x"}})
-    assert list(store.run(Post.query(name="bob"))) == []
+    page = store.run(Post.query(name="bob"))
+    assert (len(page), len(page.invalid)) == (0, 1)
 
 
-def test_on_invalid_is_raise_or_raw(open_store: OpenStore) -> None:
-    with pytest.raises(OptionInvalid, match="Give 'raise' or 'raw'"):
+def test_on_invalid_is_report_or_raise(open_store: OpenStore) -> None:
+    with pytest.raises(OptionInvalid, match="Give 'report' or 'raise'"):
         open_store(table, on_invalid="ignore")
 
 
@@ -146,19 +220,19 @@ def test_the_type_attribute_tells_entities_with_the_same_keys_apart(
         name: str = ""
 
     path = str(tmp_path / "typed.db")
-    store = open_store(typed, path, on_invalid="raw")
+    store = open_store(typed, path)
     store.run(Cat(id="1").put())
     store.run(Dog(id="2").put())
     databases.put(path, "Typed", {"pk": {"S": "3"}, "kind": {"S": "fox"}})
     assert Cat(id="1").put().item["kind"] == {"S": "cat"}
     assert Dog(id="2").put().item["kind"] == {"S": "Dog"}
-    by_id: dict[str, Any] = {}
-    for each in store.run(typed.scan()):
-        by_id[each.key["pk"]["S"] if isinstance(each, RawItem) else each.id] = each
-    assert by_id["1"] == Cat(id="1")
-    assert by_id["2"] == Dog(id="2")
-    assert by_id["3"].reason == "its key matches no entity of the table"
-    assert list(store.run(Cat.scan())) == [Cat(id="1")]
+    page = store.run(typed.scan())
+    assert {each.id: each for each in page} == {"1": Cat(id="1"), "2": Dog(id="2")}
+    assert [each.reason for each in page.invalid] == ["its key matches no entity of the table"]
+    cats = store.run(Cat.scan())
+    assert list(cats) == [Cat(id="1")]
+    assert [each.key for each in cats.invalid] == [{"pk": {"S": "3"}}]
+    assert store.run(Cat.get(id="3")) is None
     assert store.run(Cat.get(id="2")) is None
     with pytest.raises(NotFound, match="another entity has its key"):
         store.run(Cat.update(id="2").set(Cat.f.lives, 3))

@@ -61,9 +61,9 @@ def test_a_chain_makes_the_same_calls_for_another_tenants_item_and_an_absent_one
 
 
 @pytest.mark.parametrize("others", [0, 1, 20])
-@pytest.mark.parametrize("on_invalid", ["raise", "raw"])
+@pytest.mark.parametrize("on_invalid", ["raise", "report"])
 def test_items_of_other_tenants_do_not_change_what_a_chain_finds(
-    open_store: OpenStore, others: int, on_invalid: Literal["raise", "raw"]
+    open_store: OpenStore, others: int, on_invalid: Literal["raise", "report"]
 ) -> None:
     store = open_store(clinic, on_invalid=on_invalid)
     for number in range(others):
@@ -120,10 +120,10 @@ def test_an_invalid_item_that_is_looked_up_counts_as_absent_to_a_principal(
         ada.run(found)
 
 
-def test_a_raw_item_that_is_looked_up_counts_as_absent_to_a_principal(
+def test_an_item_that_raises_when_looked_up_counts_as_absent_to_a_principal(
     open_store: OpenStore,
 ) -> None:
-    store = open_store(clinic, on_invalid="raw")
+    store = open_store(clinic, on_invalid="raise")
     broken = note("bob", "broken").put()
     store.run(replace(broken, item={**broken.item, "secret": {"N": "1"}}))
     ada = store.as_principal("patient", user="ada")

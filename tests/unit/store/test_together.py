@@ -440,14 +440,36 @@ def test_members_lie_in_one_partition() -> None:
         Both.get(id="1")
 
 
-def test_a_member_that_no_longer_fits_raises_with_its_key_named(
+def test_a_member_that_no_longer_fits_is_reported_with_its_key(
     open_store: OpenStore, databases: DatabasesByUrl, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "market.db")
     store = open_store(market, path)
     store.run(order().put())
-    databases.put(path, "Market", {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}})
-    with pytest.raises(ItemInvalid, match=f"sk='{ORDER}#001' of Market: sku: Field required"):
+    last = lines(3)[2]
+    store.run(last.put())
+    pk = {"S": "U#ada#O"}
+    databases.put(path, "Market", {"pk": pk, "sk": {"S": f"{ORDER}#001"}})
+    databases.put(path, "Market", {"pk": pk, "sk": {"S": f"{ORDER}!"}})
+    found = store.run(OrderWithLines.get(user="ada", order=ORDER))
+    assert found is not None
+    assert (found.order, found.lines) == (order(), [last])
+    assert [(each.key["sk"]["S"], each.entity, each.reason) for each in found.invalid] == [
+        (f"{ORDER}!", None, "its key matches no entity of the table"),
+        (f"{ORDER}#001", "OrderLine", "sku: Field required"),
+    ]
+    strict = open_store(market, path, on_invalid="raise")
+    with pytest.raises(ItemInvalid, match="its key matches no entity"):
+        strict.run(OrderWithLines.get(user="ada", order=ORDER))
+
+
+def test_a_required_member_that_no_longer_fits_raises(
+    open_store: OpenStore, databases: DatabasesByUrl, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "market.db")
+    store = open_store(market, path)
+    databases.put(path, "Market", {"pk": {"S": "U#ada#O"}, "sk": {"S": str(ORDER)}})
+    with pytest.raises(ItemInvalid, match=f"sk='{ORDER}' of Market: total: Field required"):
         store.run(OrderWithLines.get(user="ada", order=ORDER))
 
 

@@ -71,7 +71,7 @@ class Session:
         self._log = CallLog(tables)
         # Cursors are only used within this session.
         key = os.urandom(_SECRET_BYTES)
-        settings = StoreSettings(tables, cursor_key=key, on_invalid="raw", on_call=[self._log])
+        settings = StoreSettings(tables, cursor_key=key, on_call=[self._log])
         self._store = Store(executor, settings)
         self._limit = limit
         self._as_json = as_json
