@@ -13,6 +13,7 @@ from keyfold.model._collections import CollectionGet
 from keyfold.model._paged_reads import Count, First
 from keyfold.model._patterns import Explanation, PatternStep
 from keyfold.model._requests import Chain, Mapped
+from keyfold.model._upserts import Upsert
 from keyfold.model._writes import CreateOrGet
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "First",
     "Mapped",
     "PatternStep",
+    "Upsert",
 ]

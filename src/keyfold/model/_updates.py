@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from keyfold.errors import IndexPartsUnknown, KeyFieldChanged, UpdateInvalid
 from keyfold.expressions import (
@@ -29,6 +29,7 @@ from keyfold.model._any_values import encode_any
 from keyfold.model._bounds import FieldBound
 from keyfold.model._checked_changes import USE_CHANGE, CheckedField, check_field
 from keyfold.model._codecs import StoredField
+from keyfold.model._expectations import expect_as_stored, expect_value
 from keyfold.model._expiry import not_expired
 from keyfold.model._formatting import show_item
 from keyfold.model._former_names import (
@@ -53,6 +54,9 @@ from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._writes import Write, expiry_in
 from keyfold.values import AttributeValue, Item
+
+if TYPE_CHECKING:
+    from keyfold.model._upserts import Upsert
 
 E_co = TypeVar("E_co", covariant=True)
 
@@ -211,6 +215,22 @@ class Update(Write[E_co], Generic[E_co]):
         appended = FunctionCall("list_append", (present, value_operand(field, given)))
         return self._with(SetTo(path, appended), bounds=bounds)
 
+    def or_create(self, **fields: Any) -> Upsert[E_co]:
+        """Return an upsert: it creates the entity if it does not exist, in the same call.
+
+        A new entity has `fields` besides what the update sets. Counters and lists start with the
+        value in `fields`, with the default, or with nothing, and are then incremented or appended
+        to. The new entity is validated as a whole. Conditions apply to an existing entity alone. A
+        field that an existing entity lacks is set, too.
+
+        Raises UpdateInvalid for what one call cannot do: for unique fields, `before_write`, and
+        index keys that need the values of an existing entity. Also raises FieldUnknown,
+        ValueInvalid, and pydantic's ValidationError.
+        """
+        from keyfold.model._upserts import make_upsert  # noqa: PLC0415 - it imports this module
+
+        return make_upsert(self, fields)
+
     def where(self, condition: Condition) -> Self:
         """Make this a conditional write: it fails unless a condition holds for the stored item.
 
@@ -288,7 +308,7 @@ class Update(Write[E_co], Generic[E_co]):
         # The version stands for everything that an instance has seen.
         if self.seen and (version is None or version.name not in expected):
             assigned = self._assigned()
-            for part in self._changed_index_parts():
+            for part in self.changed_index_parts():
                 if all(assigned.get(name, ...) is not None for name in part.fields):
                     expected |= {
                         name: self.seen[name]
@@ -297,29 +317,10 @@ class Update(Write[E_co], Generic[E_co]):
                     }
         return {name: expected[name] for name in expected if name not in self.schema.key_fields}
 
-    def expects_another_form(self, item: Item) -> bool:
-        """Return whether an item has a value that is expected in another form, or not at all."""
-        for name, value in self.expected().items():
-            encode = path_info(field_path(self.schema, name)).codec.encode
-            if self._stored_in(item, name) != (None if _is_absent(value) else encode(value)):
-                return True
-        return False
-
-    def _stored_in(self, item: Item, name: str) -> AttributeValue | None:
-        field = self.schema.fields.get(name)
-        return item.get(name) if field is None else field.find(item)
-
     def _expect(self, name: str, value: Any) -> Condition:
-        path = field_path(self.schema, name)
         if self.as_stored is not None:
-            stored = self._stored_in(self.as_stored, name)
-            place = path_info(path).path
-            return path.not_exists() if stored is None else Comparison("=", place, stored)
-        if _is_absent(value):
-            return path.not_exists()
-        if name in self.unstored:
-            return path.eq(value) | path.not_exists()
-        return path.eq(value)
+            return expect_as_stored(self.schema, name, self.as_stored)
+        return expect_value(self.schema, name, value, may_lack=name in self.unstored)
 
     @property
     def is_repeatable(self) -> bool:
@@ -348,14 +349,15 @@ class Update(Write[E_co], Generic[E_co]):
         now = resolve_now(now)
         printer = RequestPrinter(now)
         condition = self.condition()
-        assert condition is not None  # an update always requires the entity to exist
         request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
         if self._changes:
             request["UpdateExpression"] = printer.write_update(self.all_actions(now))
-        request["ConditionExpression"] = printer.write_condition(condition)
+        if condition is not None:
+            request["ConditionExpression"] = printer.write_condition(condition)
         if not self.returns_nothing:
             request["ReturnValues"] = "ALL_NEW"
-            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+            if condition is not None:
+                request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         printer.add_to(request)
         return request
 
@@ -365,8 +367,12 @@ class Update(Write[E_co], Generic[E_co]):
         return bool(self.actions) or self.expiry is not None
 
     def all_actions(self, now: datetime) -> tuple[Action, ...]:
-        """Return the caller's changes, and those of index keys, version and expiry."""
-        actions = [*self.actions, *self._index_actions(now)]
+        """Return the caller's changes, and those of index keys, timestamp, version and expiry."""
+        return self.finish_actions(self.actions, now)
+
+    def finish_actions(self, actions: Sequence[Action], now: datetime) -> tuple[Action, ...]:
+        """Return these changes, and those of index keys, timestamp, version and expiry."""
+        actions = [*actions, *self._index_actions(now)]
         completion = self.schema.completion
         if completion is not None and completion.updated is not None:
             updated = completion.updated
@@ -529,7 +535,7 @@ class Update(Write[E_co], Generic[E_co]):
             if part.attribute not in self.table.key.names
         ]
 
-    def _changed_index_parts(self) -> list[KeyPart]:
+    def changed_index_parts(self) -> list[KeyPart]:
         """Return the parts of index keys that are rendered from a field that is set."""
         assigned = self._assigned()
         return [
@@ -547,27 +553,24 @@ class Update(Write[E_co], Generic[E_co]):
 
     def _index_actions(self, now: datetime) -> list[Action]:
         actions: dict[str, Action] = {}
-        assigned, known, seen = self._assigned(now), self.known or {}, self.seen or {}
-        for part in self._changed_index_parts():
-            path = Path((part.attribute,))
-            if any(name in assigned and assigned[name] is None for name in part.fields):
-                actions[part.attribute] = Remove(path)
-                continue
-            values = {**seen, **self.values, **known, **assigned}
-            missing = tuple(name for name in part.fields if name not in values)
-            if missing:
-                raise IndexPartsUnknown(self.schema.name, part.attribute, missing)
-            rendered = part.render(values)
-            if rendered is None:
-                actions[part.attribute] = Remove(path)
-            else:
-                actions[part.attribute] = SetTo(path, rendered)
+        for part in self.changed_index_parts():
+            path, rendered = Path((part.attribute,)), self.render_index_part(part, now)
+            actions[part.attribute] = Remove(path) if rendered is None else SetTo(path, rendered)
         return list(actions.values())
 
+    def render_index_part(self, part: KeyPart, now: datetime) -> AttributeValue | None:
+        """Return a part of an index key after the update; None if the entity leaves the index.
 
-def _is_absent(value: Any) -> bool:
-    """Return whether a value is not stored: None, and an empty set."""
-    return value is None or (isinstance(value, set | frozenset) and not value)
+        Raises IndexPartsUnknown.
+        """
+        assigned, known, seen = self._assigned(now), self.known or {}, self.seen or {}
+        if any(name in assigned and assigned[name] is None for name in part.fields):
+            return None
+        values = {**seen, **self.values, **known, **assigned}
+        missing = tuple(name for name in part.fields if name not in values)
+        if missing:
+            raise IndexPartsUnknown(self.schema.name, part.attribute, missing)
+        return part.render(values)
 
 
 def _path(field: object) -> FieldPath:

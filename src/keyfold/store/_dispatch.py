@@ -25,6 +25,7 @@ from keyfold.model._reads import Get
 from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
+from keyfold.model._upserts import Upsert
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write, refuse_alone
 from keyfold.store._batches import plan_batch
 from keyfold.store._collection_reads import plan_collection
@@ -38,6 +39,7 @@ from keyfold.store._reads import (
     plan_search,
 )
 from keyfold.store._transacting import plan_guarded, plan_transaction
+from keyfold.store._upserting import plan_upsert
 from keyfold.store._writing import plan_write
 
 
@@ -183,4 +185,5 @@ _PLANS: dict[type[Any], _MakePlan] = {
     Scan: plan_page,
     Transaction: plan_transaction,
     Update: _plan_write,
+    Upsert: plan_upsert,
 }

@@ -19,16 +19,22 @@ from keyfold.errors import (
 from keyfold.expressions.conditions import compile_condition
 from keyfold.model._any_values import decode_any
 from keyfold.model._calls import STORE, ApiCall, Calls
+from keyfold.model._expectations import has_another_form
 from keyfold.model._expiry import whole_seconds
 from keyfold.model._formatting import show_item
 from keyfold.model._former_names import find_former_name
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._updates import Update
+from keyfold.model._upserts import Upsert
 from keyfold.model._writes import Delete, Presence, Put, Write, copy_unchecked
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
 from keyfold.store._plans import Plan, RunContext, retry
 from keyfold.values import AttributeValue, Item
+
+
+class ExpiredLeftover(ConditionFailed):
+    """An upsert found an item that has expired, and must not be updated."""
 
 
 def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[Any]:
@@ -57,15 +63,15 @@ def _is_as_seen(request: Update[Any], item: Item) -> bool:
     Another program, or an older version of this one, may store the same values in another way, or
     not have stored the defaults inside a nested model. The condition then compares with the item.
     """
-    if request.seen is None or request.as_stored is not None or not request.expected():
+    expected = request.expected()
+    if request.seen is None or request.as_stored is not None or not expected:
         return False
     try:
         found = request.schema.decode(item)
     except ItemMismatch:
         return False
-    return all(
-        getattr(found, name, None) == value for name, value in request.expected().items()
-    ) and request.expects_another_form(item)
+    is_same = all(getattr(found, name, None) == value for name, value in expected.items())
+    return is_same and has_another_form(request.schema, expected, item)
 
 
 def _result_of(context: RunContext, request: Write[Any], attributes: Item | None) -> Any:
@@ -140,6 +146,8 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
     match request:
         case Put(presence=Presence.MUST_NOT_EXIST) if item is not None:
             return AlreadyExists(schema.name, key, "it already exists", found)
+        case Upsert() if item is None:
+            return ExpiredLeftover(schema.name, key, "an expired item still has its key", None)
         case Put(presence=Presence.MUST_EXIST) | Update() if item is None:
             return NotFound(schema.name, key, "it does not exist")
         case Update() if item is not None and not schema.fits(item):

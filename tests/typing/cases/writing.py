@@ -22,6 +22,7 @@ from keyfold import (
     batch,
     transaction,
 )
+from keyfold.requests import Upsert
 from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
 
 E = TypeVar("E", bound=Entity)
@@ -77,6 +78,9 @@ def edit(store: Store, rate: Rate) -> None:
     assert_type(store.run(rate.change(RatePatch(stale=True))), Rate)
     assert_type(store.run(rate.change({"stale": True}, rate=Decimal(1))), Rate)
     assert_type(store.run(Rate.update(base="A", target="B").set_from(RatePatch())), Rate)
+    counted = Rate.update(base="A", target="B").increment(Rate.f.rate).or_create(at=rate.at)
+    assert_type(counted, Upsert[Rate])
+    assert_type(store.run(counted), Rate)
     assert_type(rate.refresh(), Get[Rate])
     assert_type(store.run(rate.refresh()), Rate | None)
     assert_type(rate.ref(), Ref[Rate])
