@@ -93,6 +93,7 @@ def _make_area(
     for schema in members:
         attributes |= schema.codec.by_stored.keys() | schema.own_attributes
         attributes |= {name for field in schema.codec.renamed for name in field.former}
+    renamed = [field for schema in members for field in schema.codec.renamed]
     entities = tuple(schema.name for schema in members)
     unique = {
         name for each in members for field in each.unique.values() for name in field.attributes
@@ -105,6 +106,7 @@ def _make_area(
         is_shard,
         _find_copies(members),
         frozenset(unique),
+        tuple({frozenset({field.stored, *field.former}): None for field in renamed}),
     )
 
 

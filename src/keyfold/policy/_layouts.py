@@ -19,7 +19,8 @@ class Area:
     `templates` are those of its partition key, one for each way in which entities parse the same
     text. An area without templates has all partitions that no other area has. `attributes` are
     the stored names of all that its entities declare, including keys. `copies` maps an attribute
-    to the key attributes derived from it; `unique` are the attributes with unique values.
+    to the key attributes derived from it; `unique` are the attributes with unique values. `names`
+    has, for each renamed attribute, all names under which it may be stored.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Area:
     is_shard: bool = False
     copies: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     unique: frozenset[str] = frozenset()
+    names: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ def find_role_problems(layout: Layout, role: Role) -> list[str]:
         *_check_tenant(subject, layout, role),
         *_check_attributes(subject, layout, "hides", role.hidden),
         *_check_attributes(subject, layout, "fixes", role.fixed),
+        *_check_names(subject, layout, "hides", role.hidden),
+        *_check_names(subject, layout, "fixes", role.fixed),
         *_check_copies(subject, layout, role),
         *_check_unique(subject, layout, role),
         *_check_operations(subject, role),
@@ -96,6 +98,21 @@ def _check_attributes(
                 yield (
                     f"{subject} {verb} {attribute!r}, but no entity of {name!r} stores an attribute "
                     f"of that name; they store {listed}."
+                )
+
+
+def _check_names(
+    subject: str, layout: Layout, verb: str, rules: Mapping[str, frozenset[str]]
+) -> Iterator[str]:
+    """Yield a problem for each renamed attribute of which a rule has some names but not all."""
+    everywhere = rules.get(EVERYTHING, frozenset[str]())
+    for area in layout.areas.values():
+        named = rules.get(area.name, frozenset[str]()) | everywhere
+        for names in area.names:
+            if named & names and not names <= named:
+                yield (
+                    f"{subject} {verb} {min(named & names)!r}, which may also be stored as "
+                    f"{', '.join(map(repr, sorted(names - named)))}. Name it, too."
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Self, assert_type
+from typing import Any, Self, assert_type
 
 from keyfold import Entity, Index, Key, Table, attr, computed_field, model_validator, part
 from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
@@ -115,3 +115,25 @@ def compute() -> None:
     booking.total = 5  # error: reportAttributeAccessIssue
     booking.shown = "x"  # error: reportAttributeAccessIssue
     Booking(id="a", price=1, count=2, total=3)  # error: reportCallIssue
+
+
+club = Table("Club", key=Key("pk"), type_attribute="type")
+
+
+class Member(Entity, table=club, key="M#{id}", kind=("Member", "User")):
+    id: str = part()
+    name: str = attr("name", was="fullname")
+    tags: list[str] = attr(was=("labels", "marks"), default_factory=list)
+
+    @classmethod
+    def upgrade(cls, stored: dict[str, Any]) -> dict[str, Any]:
+        return {**stored, "tags": []}
+
+
+def declare_wrongly() -> None:
+    attr(was=5)  # error: reportArgumentType
+
+    class Guest(Entity, table=club, key="G#{id}", kind=5):  # error: reportArgumentType
+        id: str = part()
+
+    Guest(id="1")

@@ -13,7 +13,7 @@ import pytest
 import keyfold
 from keyfold.api import OPERATIONS
 from keyfold.errors import DeclarationInvalid, PrincipalInvalid
-from keyfold.model import Entity, Index, Key, Table, part
+from keyfold.model import Entity, Index, Key, Table, attr, part
 from keyfold.model._layouts import layout_of
 from keyfold.policy import ALL, EVERYTHING, READ, Guard, Right, Role, find_role_problems
 from keyfold.policy._operations import ADMINISTRATION, BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
@@ -404,3 +404,25 @@ def test_a_hidden_field_may_not_be_part_of_a_key() -> None:
     assert caught.value.problems == (
         "Shelf: role 'r' hides 'year', but 'sk' is derived from it and is part of the key of every item.",
     )
+
+
+@pytest.mark.parametrize(("rule", "verb"), [("hidden", "hides"), ("fixed", "fixes")])
+def test_a_rule_for_a_renamed_attribute_names_its_former_names_too(rule: str, verb: str) -> None:
+    table = Table("Staff", key=Key("pk"))
+
+    class Worker(Entity, table=table, key="W#{id}"):
+        id: str = part()
+        pay: int = attr(was=("salary", "wage"))
+
+    def problems(*names: str) -> list[str]:
+        rules: dict[str, Any] = {rule: {Worker: names}}
+        return find_role_problems(layout_of(table), Role("r", can={Worker: READ}, **rules))
+
+    start = f"Staff: role 'r' {verb} "
+    assert problems("pay") == [
+        f"{start}'pay', which may also be stored as 'salary', 'wage'. Name it, too."
+    ]
+    assert problems("salary", "wage") == [
+        f"{start}'salary', which may also be stored as 'pay'. Name it, too."
+    ]
+    assert problems("pay", "salary", "wage") == []

@@ -142,6 +142,39 @@ def test_an_update_moves_what_it_sets_to_the_current_name(
     assert stored(database).keys() == left
 
 
+def test_a_change_of_an_item_with_former_names_writes_what_differs(
+    members: AnyStore, database: Database
+) -> None:
+    found = members.run(Member.get(id="1"))
+    assert found is not None
+    changed = members.run(found.change(name="Grace", tags={"a", "b"}, address=Address(city="Oslo")))
+    assert changed == ADA.model_copy(
+        update={"name": "Grace", "tags": {"a", "b"}, "address": Address(city="Oslo"), "version": 8}
+    )
+    left = {"pk", "kind", "name", "count", "tags", "remarks", "address", "version", "team"}
+    assert stored(database).keys() == left
+
+
+def test_a_change_is_based_on_what_a_former_name_holds(
+    make_store: OpenStore, engine: Database
+) -> None:
+    plain = Table("Plain", key=Key("pk"))
+
+    class Note(Entity, table=plain, key="N#{id}"):
+        id: str = part()
+        text: str = attr(was="body")
+
+    Store(engine, StoreSettings([plain])).create_table(plain)
+    item: Item = {"pk": {"S": "N#1"}, "body": {"S": "one"}}
+    engine.execute("PutItem", {"TableName": "Plain", "Item": item})
+    store = make_store(engine, [plain])
+    note = store.run(Note.get(id="1"))
+    assert note is not None
+    assert store.run(note.change(text="two")).text == "two"
+    with pytest.raises(ConditionFailed):
+        store.run(note.change(text="three"))
+
+
 def test_numbers_are_added_to_what_a_former_name_holds(
     members: AnyStore, database: Database
 ) -> None:
