@@ -304,7 +304,7 @@ def print_rejects(count: int, file: str | None, fact: str) -> None:
 
 
 def print_backfill(summary: BackfillSummary, *, as_json: bool) -> None:
-    """Print the summary of a backfill, and exit with 1 if items match no entity."""
+    """Print the summary of a backfill, and exit with 1 if it is not good."""
     from keyfold.cli._terminal import make_console, make_table
 
     if as_json:
@@ -330,9 +330,32 @@ def print_backfill(summary: BackfillSummary, *, as_json: bool) -> None:
     if summary.is_dry:
         for patch in summary.examples:
             console.print(_show_patch(patch))
+    _print_guards(summary)
     fact = "matching no entity" if summary.is_dry else "matching no entity, left unchanged"
     print_rejects(summary.rejects, summary.rejects_file, fact)
     raise typer.Exit(0 if summary.is_good else 1)
+
+
+def _print_guards(summary: BackfillSummary) -> None:
+    if summary.unique is None:
+        return
+    for problem in summary.unique.problems:
+        if problem.kind == "duplicate":
+            print(f"x {problem}")
+    made = summary.unique.found if summary.is_dry else summary.unique.repaired
+    counts = [count_of(made.get(kind, 0), what) for kind, what in _GUARDS if made.get(kind)]
+    if summary.has_duplicates:
+        print("Nothing was changed: a unique value must have one owner.")
+    elif counts:
+        print(f"{'would repair' if summary.is_dry else 'repaired'}: {', '.join(counts)}")
+
+
+_GUARDS = (
+    ("missing guard", "missing guard"),
+    ("wrong owner", "wrong owner"),
+    ("stale guard", "stale guard"),
+    ("former format", "former guard"),
+)
 
 
 def _show_patch(patch: Any) -> str:

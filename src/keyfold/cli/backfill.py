@@ -45,7 +45,10 @@ def backfill(
     in use: an item that changes in the meantime is read and checked again. If interrupted, run
     the same command again: it resumes.
 
-    Exits with 1 if items match no entity; such items are left unchanged.
+    First, it makes the guards of fields that became unique, and replaces those of a former format.
+    If several items have one value, it lists them and changes nothing.
+
+    Exits with 1 if items match no entity, which are left unchanged, or if there are duplicates.
     """
     from keyfold.transfer import Options, TableLocation, backfill_table
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from keyfold.expressions import Action, SetTo, Source
 from keyfold.model._key_types import find_secret_problem
 from keyfold.values import AttributeValue
 
@@ -47,6 +48,18 @@ class UniqueField:
     def attribute_in(self, item: Mapping[str, AttributeValue]) -> str | None:
         """Return the attribute in which an item has the field; None if it has none."""
         return next((each for each in self.attributes if each in item), None)
+
+
+def find_unique_sources(
+    unique: Mapping[str, UniqueField], actions: Iterable[Action]
+) -> dict[str, Source | None]:
+    """Return what an update's actions set unique fields to, by field; None for one that is removed."""
+    fields = {field.attributes[0]: name for name, field in unique.items()}
+    return {
+        fields[str(action.path.steps[0])]: action.source if isinstance(action, SetTo) else None
+        for action in actions
+        if action.path.steps[0] in fields
+    }
 
 
 def read_unique(given: str | Sequence[str] | Mapping[str, str]) -> UniqueNames:

@@ -52,6 +52,7 @@ from keyfold.model._paths import (
 from keyfold.model._requests import resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._unique import find_unique_sources
 from keyfold.model._writes import Write, expiry_in
 from keyfold.values import AttributeValue, Item
 
@@ -335,7 +336,8 @@ class Update(Write[E_co], Generic[E_co]):
     @property
     def changes_unique(self) -> bool:
         """Whether the update sets unique fields, and so changes their guard items."""
-        return any(name in (self.assigned or ()) for name in self.schema.unique)
+        unique = self.schema.unique
+        return bool(unique) and bool(find_unique_sources(unique, self.actions))
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing.

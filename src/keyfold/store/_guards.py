@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from keyfold.model._keys import TableLike
+from keyfold.model._keys import Key, TableLike
 from keyfold.policy import UNIQUE_START
 from keyfold.values import AttributeValue, Item, normalise_number
 
@@ -41,12 +41,11 @@ def guard_key(table: TableLike, name: str, value: AttributeValue) -> Item:
     if len(text) > _MAX_LENGTH:
         # Marked, so that the hash of a long value is not taken for a short value.
         kind, text = f"{kind}-sha256", hashlib.sha256(text.encode()).hexdigest()
-    return reserved_key(table, f"{name}#{kind}#{text}")
+    return reserved_key(table.key, f"{name}#{kind}#{text}")
 
 
-def reserved_key(table: TableLike, rest: str) -> Item:
-    """Return a key in the part of the table that is reserved for unique values."""
-    key = table.key
+def reserved_key(key: Key, rest: str) -> Item:
+    """Return a key in the part of a table that is reserved for unique values."""
     item: Item = {key.partition[0]: {"S": f"{UNIQUE_START}{rest}"}}
     if key.sort:
         item[key.sort[0]] = {"S": _SORT}

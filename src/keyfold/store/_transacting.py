@@ -18,6 +18,7 @@ from keyfold.errors import (
     TransactionInvalid,
     UniqueTaken,
 )
+from keyfold.expressions import DeferredValue, Source
 from keyfold.model._calls import STORE, ApiCall, Calls
 from keyfold.model._formatting import show_item
 from keyfold.model._reads import Get, ResultShape
@@ -28,6 +29,7 @@ from keyfold.model._transactions import (
     as_member,
     to_member,
 )
+from keyfold.model._unique import find_unique_sources
 from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guard_actions import (
@@ -43,7 +45,7 @@ from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_oversize
 from keyfold.store._retries import BACKOFF
 from keyfold.store._writing import decode_for, decode_written, explain_failure, written
-from keyfold.values import Item
+from keyfold.values import AttributeValue, Item
 
 # How often a write to an entity with unique fields is attempted while others change that entity.
 _MAX_RACES = 5
@@ -260,7 +262,7 @@ def _expand(
             # It deletes nothing, or fails.
             return [own]
     actions = [own]
-    wanted = _new_unique_values(request, current)
+    wanted = _new_unique_values(request, current, context.now)
     for guard in find_guard_actions(schema, request.item_key, current, wanted):
         is_foreign = guard.kind == "release" and guard.identity in foreign
         done = replace(guard, kind="leave") if is_foreign else guard
@@ -269,7 +271,7 @@ def _expand(
 
 
 def _new_unique_values(
-    request: Put[Any] | Update[Any] | Delete[Any], current: UniqueValues
+    request: Put[Any] | Update[Any] | Delete[Any], current: UniqueValues, now: datetime
 ) -> UniqueValues:
     """Return the values that unique fields will have after a write."""
     schema = request.schema
@@ -277,14 +279,16 @@ def _new_unique_values(
         case Put():
             return unique_values_in(schema, request.item)
         case Update():
-            assigned = {
-                name: None if value is None else schema.fields[name].codec.encode(value)
-                for name, value in (request.assigned or {}).items()
-                if name in current
-            }
-            return {**current, **assigned}
+            sources = find_unique_sources(schema.unique, request.actions)
+            return {**current, **{name: _resolve(each, now) for name, each in sources.items()}}
         case Delete():
             return dict.fromkeys(current)
+
+
+def _resolve(source: Source | None, now: datetime) -> AttributeValue | None:
+    # An update of a unique field is refused unless its new value is known.
+    assert source is None or isinstance(source, dict | DeferredValue)
+    return source.resolve(now) if isinstance(source, DeferredValue) else source
 
 
 def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:

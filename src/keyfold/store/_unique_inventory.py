@@ -15,6 +15,7 @@ from typing import Any, Self
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
 from keyfold.store._guards import FORMER_NAME, NAME, OWNER, guard_key, is_guard, read_guard
+from keyfold.store._item_schemas import find_item_schema
 from keyfold.store._unique_marker import marker_key
 from keyfold.values import AttributeValue, Item
 
@@ -102,7 +103,7 @@ class UniqueInventory:
     def schema_of(self, item: Mapping[str, AttributeValue]) -> EntitySchema | None:
         """Return the schema of an item; None for one that is of no entity."""
         try:
-            return self._table.find_schema(item)
+            return find_item_schema(self._table, item)
         except ItemMismatch:
             return None
 

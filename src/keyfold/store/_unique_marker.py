@@ -6,12 +6,12 @@ and not a tag, because a table's items can be read and written wherever the tabl
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from keyfold.errors import ResourceNotFoundException
 from keyfold.expressions import AddTo, Path, RequestPrinter
-from keyfold.model._keys import TableLike
+from keyfold.model._keys import Key, TableLike
 from keyfold.model._tables import Table
 from keyfold.store._guards import reserved_key
 from keyfold.store._plans import MakeCall, Plan
@@ -30,17 +30,32 @@ def guard_names(table: Table) -> frozenset[str]:
 
 def marker_key(table: TableLike) -> Item:
     """Return the key of a table's marker."""
-    return reserved_key(table, _MARKER)
+    return reserved_key(table.key, _MARKER)
+
+
+def find_marker(described: Mapping[str, Any]) -> Item | None:
+    """Return the key of the marker by a table's description; None if its keys are not text."""
+    types = {
+        each["AttributeName"]: each["AttributeType"] for each in described["AttributeDefinitions"]
+    }
+    names: list[str] = [each["AttributeName"] for each in described["KeySchema"]]
+    if any(types[name] != "S" for name in names):
+        return None
+    return reserved_key(Key(*names), _MARKER)
+
+
+def complete_names(marker: Item | None) -> frozenset[str]:
+    """Return the names that a marker lists; none if there is no marker."""
+    return frozenset() if marker is None else frozenset(marker.get(_NAMES, {}).get("SS", ()))
 
 
 def plan_complete_names(call: MakeCall, table: TableLike, table_name: str) -> Plan[frozenset[str]]:
     """Read the names of the guards that are complete; none for a table that does not exist yet."""
     request = {"TableName": table_name, "Key": marker_key(table), "ConsistentRead": True}
     try:
-        item: Item = (yield from call("GetItem", request)).get("Item") or {}
+        return complete_names((yield from call("GetItem", request)).get("Item"))
     except ResourceNotFoundException:
         return frozenset()
-    return frozenset(item.get(_NAMES, {}).get("SS", ()))
 
 
 def plan_record_complete(

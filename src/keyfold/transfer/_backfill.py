@@ -9,6 +9,10 @@ from typing import Any
 from keyfold.errors import ConditionalCheckFailedException, Unavailable
 from keyfold.model import Table
 from keyfold.model._schemas import ItemMismatch
+from keyfold.store._guard_actions import GuardAction, find_guard_actions, unique_values_in
+from keyfold.store._guarded_writes import plan_guarded_write
+from keyfold.store._unique_audit import UniqueAudit, UniqueReport
+from keyfold.store._unique_marker import guard_names, plan_complete_names
 from keyfold.transfer._calls import Caller
 from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint, locked
 from keyfold.transfer._entities import Reject
@@ -31,7 +35,8 @@ class BackfillSummary:
 
     `looked_at` and `changed` count items by entity: all that were read, and those that were out
     of date. `rejects` counts items that match no entity; they were not changed. `examples` has a
-    few patches of each entity.
+    few patches of each entity. `unique` is the result for unique fields whose guards were not
+    complete: if several items have one value, it lists them, and nothing was changed.
     """
 
     table: str
@@ -45,11 +50,17 @@ class BackfillSummary:
     read_units: float
     write_units: float
     is_resumed: bool
+    unique: UniqueReport | None = None
 
     @property
     def is_good(self) -> bool:
         """Whether every item matches its entity's declaration, or would after a real run."""
-        return self.rejects == 0
+        return self.rejects == 0 and not self.has_duplicates
+
+    @property
+    def has_duplicates(self) -> bool:
+        """Whether several items have one value of a field that is unique."""
+        return self.unique is not None and "duplicate" in self.unique.found
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as a JSON object."""
@@ -65,6 +76,7 @@ class BackfillSummary:
             "read_units": self.read_units,
             "write_units": self.write_units,
             "resumed": self.is_resumed,
+            "guards": None if self.unique is None else self.unique.to_json(),
             "ok": self.is_good,
         }
 
@@ -76,7 +88,9 @@ def backfill_table(
 
     These are index keys, type attributes, computed fields, defaults, renamed attributes, and those
     that `Entity.upgrade` changes. Only they are written, on the condition that the attributes they derive from are
-    unchanged; an item that is changed concurrently is read and checked again. A dry run writes
+    unchanged; an item that is changed concurrently is read and checked again. Before that, the
+    guards of unique fields that do not have them yet are made; if several items have one value,
+    nothing is changed. A dry run writes
     nothing, not even the rejects file. Raises TableMissing, CheckpointUnusable, FileTaken.
     """
     declared.check()
@@ -93,6 +107,7 @@ def backfill_table(
         )
         monotonic = options.environment.monotonic
         meter = ProgressMeter(monotonic, readers=[reader], writers=[writer], watch=options.watch)
+        unique = _complete_guards(location.table, declared, reader, writer, is_dry=is_dry)
         work = _Backfill(location.table, declared, reader, writer, is_dry=is_dry)
         state, earlier = checkpoint.state, checkpoint.state.items
         if not checkpoint.is_resumed:
@@ -103,8 +118,9 @@ def backfill_table(
             expected = source.expected_items
             meter.report(state, items=state.items, earlier=earlier, expected=expected)
 
-        threads = options.segments
-        run_segments(source, checkpoint, work.handle, threads=threads, on_batch=report)
+        if is_dry or unique is None or unique.is_good:
+            threads = options.segments
+            run_segments(source, checkpoint, work.handle, threads=threads, on_batch=report)
         checkpoint.remove()
     return BackfillSummary(
         table=location.table,
@@ -118,7 +134,23 @@ def backfill_table(
         read_units=meter.read_units,
         write_units=meter.write_units,
         is_resumed=checkpoint.is_resumed,
+        unique=unique,
     )
+
+
+def _complete_guards(
+    table: str, declared: Table, reader: Caller, writer: Caller, *, is_dry: bool
+) -> UniqueReport | None:
+    """Make the guards of unique fields that do not have them yet; return the result."""
+    if not declared.has_guards:
+        return None
+    audit = UniqueAudit(reader.plan, declared, table)
+    complete = reader.run(plan_complete_names(reader.plan, declared, table))
+    missing = guard_names(declared) - complete
+    if not missing:
+        return None
+    plan = audit.check(missing) if is_dry else audit.complete(missing)
+    return reader.run_with(writer, plan)
 
 
 def _counts(counts: dict[str, int], kind: str) -> dict[str, int]:
@@ -169,17 +201,43 @@ class _Backfill:
             self._keep_example(patch)
             if self._is_dry:
                 return entity, True
-            try:
-                self._writer.call("UpdateItem", patch.to_request(self._table))
-            except ConditionalCheckFailedException:
-                # The item was changed or deleted since it was read: derive the patch again.
-                read_again = self._read(patch.key)
-                if read_again is None:
-                    return None
-                item = read_again
-            else:
+            if self._write(item, patch):
                 return entity, True
+            # The item was changed or deleted since it was read: derive the patch again.
+            read_again = self._read(patch.key)
+            if read_again is None:
+                return None
+            item = read_again
         raise Unavailable("UpdateItem", _MAX_READS, "other writers keep changing the item")
+
+    def _write(self, item: Item, patch: ItemPatch) -> bool:
+        """Apply a patch, with the guards that it moves; return False if the item has changed.
+
+        Raises ItemMismatch if another item has a unique value that the patch would set.
+        """
+        request = patch.to_request(self._table)
+        guards = self._find_guards(item, patch)
+        if not guards:
+            try:
+                self._writer.call("UpdateItem", request)
+            except ConditionalCheckFailedException:
+                return False
+            return True
+        del request["ReturnConsumedCapacity"]
+        caller = self._writer
+        plan = plan_guarded_write(caller.plan, self._table, {"Update": request}, guards)
+        outcome = caller.run(plan)
+        if outcome.taken is not None:
+            raise ItemMismatch(f"another item has the same {outcome.taken}")
+        return outcome.is_done
+
+    def _find_guards(self, item: Item, patch: ItemPatch) -> list[GuardAction]:
+        schema = self._declared.entities[patch.entity]
+        if not schema.unique:
+            return []
+        patched = {name: item[name] for name in item if name not in patch.removes} | patch.sets
+        old, new = (unique_values_in(schema, restore_binaries(each)) for each in (item, patched))
+        return list(find_guard_actions(schema, patch.key, old, new))
 
     def _read(self, key: Item) -> Item | None:
         request = {

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from keyfold.api import find_operation
 from keyfold.clocks import Clock
 from keyfold.errors import ResourceNotFoundException, TableMissing
 from keyfold.store import Executor
@@ -63,9 +64,19 @@ class Caller:
 
     def run(self, plan: Plan[V]) -> V:
         """Run a plan."""
-        return drive(plan, self._execute, self._environment.sleep)
+        return drive(plan, self.execute, self._environment.sleep)
 
-    def _execute(self, operation: str, request: dict[str, Any]) -> Response:
+    def run_with(self, writer: Caller, plan: Plan[V]) -> V:
+        """Run a plan, with the calls that write made by another caller."""
+
+        def execute(operation: str, request: dict[str, Any]) -> Response:
+            caller = self if find_operation(operation).is_read else writer
+            return caller.execute(operation, request)
+
+        return drive(plan, execute, self._environment.sleep)
+
+    def execute(self, operation: str, request: dict[str, Any]) -> Response:
+        """Make a call once, within the rate limit, and count its capacity units."""
         if self._limiter is not None:
             self._limiter.wait()
         response = self._executor.execute(operation, request)

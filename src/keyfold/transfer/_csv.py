@@ -151,6 +151,9 @@ def _check_columns(file: Path, schema: EntitySchema | None) -> None:
 class CsvTarget(FileTarget):
     """A folder with a CSV file for each entity or, if `entity` is given, a single CSV file."""
 
+    # Loading makes the guards, from the declaration that CSV needs anyway.
+    keeps_guards = False
+
     def __init__(self, path: Path, table: Table, entity: str | None) -> None:
         super().__init__(path, "csv")
         table.check()

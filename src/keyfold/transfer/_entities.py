@@ -43,12 +43,16 @@ class Classifier:
         """Return the entity name of a normalised item; raises ItemMismatch if it is invalid."""
         if self.table is None:
             return UNDECLARED
-        if self.table.has_guards and is_guard(self.table, item):
+        if self.is_guard(item):
             return GUARDS
         restored = restore_binaries(item)
         schema = self.table.find_schema(restored)
         schema.decode(restored)
         return schema.name
+
+    def is_guard(self, item: Item) -> bool:
+        """Return whether an item guards a unique field, by the declaration."""
+        return self.table is not None and self.table.has_guards and is_guard(self.table, item)
 
     def has_expired(self, item: Item) -> bool:
         """Return whether an item had expired when the job began."""

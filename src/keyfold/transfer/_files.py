@@ -131,6 +131,9 @@ def part_name(segment: str) -> str:
 class FileTarget(ABC):
     """A file or a folder that is joined from part files; `form` names its format."""
 
+    # A file has whatever the table has; see `Target`.
+    keeps_guards = True
+
     def __init__(self, path: Path, form: str) -> None:
         self.parts = PartFiles(path)
         self._form = form

@@ -10,7 +10,7 @@ from typing import Any
 
 from keyfold.model._schemas import ItemMismatch
 from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint
-from keyfold.transfer._entities import Classifier, Reject
+from keyfold.transfer._entities import GUARDS, Classifier, Reject
 from keyfold.transfer._progress import ProgressMeter
 from keyfold.transfer._sources import ItemSource, SourceBatch
 from keyfold.transfer._tallies import EntityComparison, Tallies, compare
@@ -164,6 +164,8 @@ class TransferJob:
             except ItemMismatch as error:
                 rejects.append(Reject(str(error), item))
                 continue
+            if entity == GUARDS and not self.target.keeps_guards:
+                continue
             if self.only is None or entity == self.only:
                 classified.append(ClassifiedItem(entity, item))
         written = self.target.write(segment, classified)
@@ -192,7 +194,8 @@ class TransferJob:
                     return
                 found = Tallies()
                 for item in batch.items:
-                    self.classifier.count_held(found, item)
+                    if self.target.keeps_guards or not self.classifier.is_guard(item):
+                        self.classifier.count_held(found, item)
                 with lock:
                     held.merge(found)
                     count += len(batch.items)

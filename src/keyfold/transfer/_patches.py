@@ -22,6 +22,7 @@ from keyfold.model import Table
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store._guards import is_guard
+from keyfold.store._item_schemas import find_item_schema
 from keyfold.transfer._tallies import to_canonical
 from keyfold.values import AttributeValue, Item, normalise_item, restore_binaries
 
@@ -85,7 +86,7 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     another unique value.
     """
     restored = restore_binaries(item)
-    schema = _find_schema(table, restored)
+    schema = find_item_schema(table, restored)
     value = schema.decode(restored)
     try:
         rendered = normalise_item(schema.encode(value))[0]
@@ -93,7 +94,6 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
         raise ItemMismatch(str(error)) from error
     key = {name: item[name] for name in table.key.names}
     _check_key(schema, key, rendered)
-    _check_unique(schema, item, rendered)
     sets = {
         name: rendered[name]
         for name in sorted(rendered.keys() - key.keys())
@@ -124,27 +124,6 @@ def is_unique_guard(table: Table, item: Item) -> bool:
     return table.has_guards and is_guard(table, item)
 
 
-def _find_schema(table: Table, item: Mapping[str, AttributeValue]) -> EntitySchema:
-    attribute = table.type_attribute
-    if attribute is None or attribute not in item:
-        return table.find_schema(item)
-    kind = item[attribute].get("S")
-    for schema in table.entities.values():
-        if schema.type_attribute is not None and kind in schema.kinds:
-            return schema
-    # The type was renamed: the item's key must match exactly one entity.
-    bare = {name: value for name, value in item.items() if name != attribute}
-    fitting = [
-        schema
-        for schema in table.entities.values()
-        if schema.fits(bare) and table.is_of(schema, bare)
-    ]
-    if len(fitting) == 1:
-        return fitting[0]
-    names = ", ".join(schema.name for schema in fitting) or "none"
-    raise ItemMismatch(f"no entity has {attribute} {kind!r}; its key matches {names}")
-
-
 def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:
     made = {name: rendered[name] for name in key}
     if to_canonical(made) != to_canonical(key):
@@ -152,16 +131,6 @@ def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:
             f"its key is {show_item(key)}, but {schema.name} declares {show_item(made)}; "
             "a key cannot be changed in place"
         )
-
-
-def _check_unique(schema: EntitySchema, item: Item, rendered: Item) -> None:
-    for each in schema.unique.values():
-        held, made = each.value_in(item), each.value_in(rendered)
-        if held is not None and (made is None or not _is_same(held, made)):
-            raise ItemMismatch(
-                f"its {each.field} is unique, and would change from {held} to {made}; change it "
-                "with update(), which moves the guard"
-            )
 
 
 def _is_same(one: AttributeValue, other: AttributeValue) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model import Table
 from keyfold.store._table_creation import wait_until_active
+from keyfold.store._unique_marker import guard_names, plan_record_complete
 from keyfold.transfer._calls import Caller
 
 
@@ -33,7 +34,9 @@ def read_ttl(caller: Caller, name: str) -> str | None:
 def ensure_declared(caller: Caller, table: Table, name: str) -> None:
     """Create a table from its declaration, as `name`, unless a table of that name exists."""
     table.check()
-    _ensure(caller, {**table.to_dynamodb(), "TableName": name}, table.ttl)
+    if _ensure(caller, {**table.to_dynamodb(), "TableName": name}, table.ttl):
+        # It is empty, and every write from now on maintains the guards.
+        caller.run(plan_record_complete(caller.plan, table, name, guard_names(table)))
 
 
 def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> None:
@@ -57,17 +60,20 @@ def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> N
     _ensure(caller, request, ttl)
 
 
-def _ensure(caller: Caller, request: dict[str, Any], ttl: str | None) -> None:
+def _ensure(caller: Caller, request: dict[str, Any], ttl: str | None) -> bool:
+    """Create a table unless it exists; return whether it was created."""
     name = {"TableName": request["TableName"]}
-    if not has_table(caller, request["TableName"]):
+    is_missing = not has_table(caller, request["TableName"])
+    if is_missing:
         # Another process may create the table first; wait until it is active in either case.
         with suppress(ResourceInUseException):
             caller.call("CreateTable", request)
     caller.run(wait_until_active(caller.plan, request["TableName"]))
     if ttl is None or read_ttl(caller, request["TableName"]) is not None:
-        return
+        return is_missing
     # A run killed right after CreateTable leaves an empty table without TTL. A table that has
     # items is left alone.
     if not caller.call("Scan", {**name, "Limit": 1})["Items"]:
         specification = {"AttributeName": ttl, "Enabled": True}
         caller.call("UpdateTimeToLive", {**name, "TimeToLiveSpecification": specification})
+    return is_missing

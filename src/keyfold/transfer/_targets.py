@@ -7,8 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from keyfold.errors import ServiceError, TargetNotEmpty
+from keyfold.errors import ServiceError, TargetNotEmpty, WriteRefused
+from keyfold.model import Table
 from keyfold.model._keys import identify
+from keyfold.model._schemas import EntitySchema
+from keyfold.store._guarded_writes import find_invalid, plan_guarded_put
+from keyfold.store._unique_marker import complete_names, find_marker
 from keyfold.transfer._calls import Caller, describe_table
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._sources import ItemSource, TableSource
@@ -35,7 +39,16 @@ class WriteResult:
 
 
 class Target(Protocol):
-    """Something that items can be written to: a table, a file or a folder."""
+    """Something that items can be written to: a table, a file or a folder.
+
+    `keeps_guards` if the guards of unique fields are written like other items. Otherwise they are
+    left out, because they follow from the items.
+    """
+
+    @property
+    def keeps_guards(self) -> bool:
+        """Whether the guards of unique fields are written like other items."""
+        ...
 
     def describe(self) -> dict[str, Any]:
         """Return what identifies this target, as a JSON object; checkpoints keep it."""
@@ -71,7 +84,11 @@ class Target(Protocol):
 
 
 class TableTarget:
-    """A table, written in parallel batches; `checker` makes the calls that read it."""
+    """A table, written in parallel batches; `checker` makes the calls that read it.
+
+    With a declaration, items of entities with unique fields are written together with their
+    guards, in transactions.
+    """
 
     def __init__(
         self,
@@ -82,9 +99,12 @@ class TableTarget:
         *,
         segments: int,
         is_merged: bool,
+        declared: Table | None,
     ) -> None:
-        schema = describe_table(checker, url, name)["KeySchema"]
-        self._caller, self._checker = caller, checker
+        described = describe_table(checker, url, name)
+        schema = described["KeySchema"]
+        self._caller, self._checker, self._declared = caller, checker, declared
+        self._marker = find_marker(described)
         self._url, self._name = url, name
         self._segments, self._is_merged = segments, is_merged
         self._key = [each["AttributeName"] for each in schema]
@@ -97,12 +117,27 @@ class TableTarget:
         """Return the database and the table."""
         return {"target": self._url, "to_table": self._name}
 
+    @property
+    def keeps_guards(self) -> bool:
+        """Whether guards are written like other items: only where no declaration says what is one."""
+        return self._declared is None
+
     def check_free(self) -> None:
-        """Raise TargetNotEmpty if the table holds items, unless merging is allowed."""
+        """Raise TargetNotEmpty if the table holds items, unless merging is allowed.
+
+        Raises WriteRefused for a table that keeps values unique, if there is no declaration.
+        """
+        if self._declared is None and self._marker is not None:
+            request = {"TableName": self._name, "Key": self._marker, "ConsistentRead": True}
+            names = complete_names(self._checker.call("GetItem", request).get("Item"))
+            if names:
+                fact = f"it keeps {', '.join(sorted(names))} unique, which needs the declaration"
+                raise WriteRefused(self._name, fact, "Give it with --table.")
         if self._is_merged:
             return
-        request = {"TableName": self._name, "ConsistentRead": True, "Limit": 1}
-        if self._checker.call("Scan", request)["Items"]:
+        request = {"TableName": self._name, "ConsistentRead": True, "Limit": 2}
+        found: list[Item] = self._checker.call("Scan", request)["Items"]
+        if any({name: item[name] for name in self._key} != self._marker for item in found):
             raise TargetNotEmpty(self._url, self._name)
 
     def begin(self, lengths: Mapping[str, int]) -> None:
@@ -123,6 +158,42 @@ class TableTarget:
         return WriteResult(accepted, rejects)
 
     def _write_chunk(self, items: Sequence[ClassifiedItem]) -> WriteResult:
+        plain: list[ClassifiedItem] = []
+        results: list[WriteResult] = []
+        for each in items:
+            schema = self._find_unique(each)
+            if schema is None:
+                plain.append(each)
+            else:
+                results.append(self._write_guarded(schema, each))
+        if plain:
+            results.append(self._write_batch(plain))
+        return WriteResult(
+            [each for result in results for each in result.accepted],
+            [each for result in results for each in result.rejects],
+        )
+
+    def _find_unique(self, each: ClassifiedItem) -> EntitySchema | None:
+        """Return the schema of an item if it has unique fields."""
+        if self._declared is None:
+            return None
+        schema = self._declared.entities.get(each.entity)
+        return schema if schema is not None and schema.unique else None
+
+    def _write_guarded(self, schema: EntitySchema, each: ClassifiedItem) -> WriteResult:
+        caller, item = self._caller, restore_binaries(each.item)
+        try:
+            taken = caller.run(plan_guarded_put(caller.plan, schema, self._name, item))
+        except ServiceError as error:
+            reason = find_invalid(error)
+            if reason is None:
+                raise
+            return WriteResult([], [Reject(reason, each.item)])
+        if taken is None:
+            return WriteResult([each])
+        return WriteResult([], [Reject(f"another item has the same {taken}", each.item)])
+
+    def _write_batch(self, items: Sequence[ClassifiedItem]) -> WriteResult:
         wanted: list[Any] = [
             {"PutRequest": {"Item": restore_binaries(each.item)}} for each in items
         ]

@@ -79,9 +79,11 @@ def copy_table(
 ) -> Summary:
     """Copy a table's items to another table, in the same database or in another one.
 
-    With a declaration, items that do not match it go to the rejects file. If `options.creates`
-    is set, a missing target table is created: from the declaration, or with the source's schema.
-    Raises TableMissing, TargetNotEmpty, CheckpointUnusable, FileTaken.
+    With a declaration, items that do not match it go to the rejects file, as do those with a
+    unique value that another item has; guards are made for the others. If `options.creates` is
+    set, a missing target table is created: from the declaration, or with the source's schema.
+    Raises TableMissing, TargetNotEmpty, CheckpointUnusable, FileTaken, and WriteRefused for a
+    target that keeps values unique, if there is no declaration.
     """
     reader = Caller(source.executor, options.environment, options.read_rate)
     writer = Caller(target.executor, options.environment, options.write_rate)
@@ -97,7 +99,7 @@ def copy_table(
             else:
                 ensure_like(writer, like, ttl)
         checker = Caller(target.executor, options.environment, options.read_rate)
-        written = _open_target(writer, checker, target, options)
+        written = _open_target(writer, checker, target, options, declared)
         callers = ([reader, checker], [writer])
         return _run_job(read, written, options, declared, ttl, description, callers, target.table)
 
@@ -153,9 +155,11 @@ def load_table(
     """Write the items of a file or a folder to a table.
 
     `form` is as for `dump_table`; None detects it. With a declaration, items that do not match it
-    go to the rejects file, and a missing table can be created. `entity` names the entity of a CSV
-    file; for other files, only its items are loaded. Raises SourceUnreadable, TableMissing,
-    TargetNotEmpty, CheckpointUnusable.
+    go to the rejects file, as do those with a unique value that another item has; guards are made
+    for the others, and a missing table can be created. `entity` names the entity of a CSV file; for
+    other files, only its items are loaded. Raises SourceUnreadable, TableMissing, TargetNotEmpty,
+    CheckpointUnusable, and WriteRefused for a table that keeps values unique, if there is no
+    declaration.
     """
     writer = Caller(target.executor, options.environment, options.write_rate)
     description = {"command": "load", "declared": _name_of(declared), "entity": entity}
@@ -175,7 +179,7 @@ def load_table(
             advice = "Name one of those, or create it from its declaration with --table."
             raise TableMissing(target.url, fact, advice)
         checker = Caller(target.executor, options.environment, options.read_rate)
-        written = _open_target(writer, checker, target, options)
+        written = _open_target(writer, checker, target, options, declared)
         ttl = read_ttl(writer, target.table)
         only = entity if found != "csv" else None
         callers = ([checker], [writer])
@@ -196,7 +200,11 @@ def open_source(reader: Caller, source: TableLocation, options: Options) -> Tabl
 
 
 def _open_target(
-    writer: Caller, checker: Caller, target: TableLocation, options: Options
+    writer: Caller,
+    checker: Caller,
+    target: TableLocation,
+    options: Options,
+    declared: Table | None,
 ) -> TableTarget:
     return TableTarget(
         writer,
@@ -205,6 +213,7 @@ def _open_target(
         target.table,
         segments=options.segments,
         is_merged=options.merges,
+        declared=declared,
     )
 
 

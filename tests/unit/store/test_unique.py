@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -551,3 +552,55 @@ def test_guards_survive_a_rename_of_class_and_field(
     store.run(Customer(id="2", mail="a").create())
     with pytest.raises(UniqueTaken):
         make_store(engine, [old]).run(Person(id="3", email="a").create())
+
+
+def test_a_change_moves_the_guard_of_a_value_that_upgrade_changed(
+    engine: Database, make_store: OpenStore
+) -> None:
+    old = Table("Upgraded", key=Key("pk"))
+
+    class Person(Entity, table=old, key="P#{id}", unique="email"):
+        id: str
+        email: str
+
+    new = Table("Upgraded", key=Key("pk"))
+
+    class Customer(Entity, table=new, key="P#{id}", kind="Person", unique="email"):
+        id: str
+        email: str
+        note: str = ""
+
+        @classmethod
+        def upgrade(cls, stored: dict[str, Any]) -> dict[str, Any]:
+            return {**stored, "email": stored["email"].lower()}
+
+    Store(engine, StoreSettings([old])).create_table(old)
+    make_store(engine, [old]).run(Person(id="1", email="A").create())
+    store = make_store(engine, [new])
+    found = store.run(Customer.get(id="1"))
+    assert found is not None
+    store.run(found.change(note="x"))
+    with pytest.raises(UniqueTaken):
+        store.run(Customer(id="2", email="a").create())
+    make_store(engine, [old]).run(Person(id="3", email="A").create())
+
+
+def test_a_change_and_before_write_move_the_guards(open_store: OpenStore) -> None:
+    table = Table("Hooked", key=Key("pk"))
+
+    class Person(Entity, table=table, key="P#{id}", unique="email"):
+        id: str
+        email: str
+
+        def before_write(self, now: datetime) -> Self:
+            return self.model_copy(update={"email": self.email.lower()})
+
+    store = open_store(table)
+    ada = store.run(Person(id="1", email="ADA").create())
+    for taken in ("ada", "ADA"):
+        with pytest.raises(UniqueTaken):
+            store.run(Person(id="2", email=taken).put())
+    store.run(ada.change(email="NEW"))
+    with pytest.raises(UniqueTaken):
+        store.run(Person(id="2", email="New").create())
+    store.run(Person(id="2", email="Ada").create())

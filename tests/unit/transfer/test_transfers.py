@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from keyfold import Entity, Key, Table
 from keyfold.engine import Engine
 from keyfold.errors import (
     CheckpointUnusable,
@@ -22,7 +21,6 @@ from keyfold.errors import (
 from keyfold.testing import FaultProfile, dynamodb
 from keyfold.transfer import (
     Form,
-    Options,
     Progress,
     copy_table,
     dump_table,
@@ -553,30 +551,3 @@ def test_csv_needs_a_declaration_and_a_declared_entity(tmp_path: Path) -> None:
         with pytest.raises(OptionInvalid, match="It needs the declaration of the table"):
             dump_table(location(source), tmp_path / "x", given, entity="Order")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_guards_of_unique_fields_are_copied_with_their_entities(tmp_path: Path) -> None:
-    import keyfold
-
-    people = Table("People", key=Key("pk"))
-
-    class Person(Entity, table=people, key="PERSON#{name}", unique="email"):
-        name: str
-        email: str
-
-    path = tmp_path / "people.db"
-    with keyfold.open(people, path) as store:
-        store.run(Person(name="ada", email="ada@example.com").create())
-    folder = tmp_path / "csv"
-    with Engine.open(path) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
-        given: Options = options(tmp_path, creates=True)
-        origin = location(source, "people.db", "People")
-        dump_table(origin, folder, given, form="csv", declared=people)
-        goal = location(target, "b.db", "People")
-        summary = load_table(folder, goal, given, declared=people)
-        found = target.execute("Scan", {"TableName": "People"})["Items"]
-        assert sorted(map(str, found)) == sorted(
-            map(str, source.execute("Scan", {"TableName": "People"})["Items"])
-        )
-    assert summary.is_good
-    assert summary.entities == {"Person": 1, "unique-guards": 2}
