@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import deque
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -46,11 +48,20 @@ def to_plain(value: Any) -> Any:
             pairs = cast(Mapping[Any, Any], value).items()
             return {str(name): to_plain(each) for name, each in pairs}
         case set() | frozenset():
-            return sorted(map(to_plain, cast(Any, value)))
-        case list() | tuple() | Page():
+            return [to_plain(each) for each in _sort(cast(Any, value))]
+        case list() | tuple() | deque() | Page():
             return [to_plain(each) for each in cast(Any, value)]
+        case _ if is_dataclass(value):
+            return {each.name: to_plain(getattr(value, each.name)) for each in fields(value)}
         case _:
             return str(value)
+
+
+def _sort(members: set[Any]) -> list[Any]:
+    try:
+        return sorted(members)
+    except TypeError:  # of several types, or of a type without an order
+        return sorted(members, key=repr)
 
 
 def attribute_to_plain(value: dict[str, Any]) -> Any:

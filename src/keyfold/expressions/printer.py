@@ -226,5 +226,6 @@ def readable_value(value: AttributeValue) -> str:
     ("'USD'", '1')
     """
     ((kind, data),) = value.items()
-    text = repr(data) if kind in ("S", "B") else str(data)
+    # A secret is a str whose repr is masked.
+    text = data if kind == "N" and data.__class__ is str else repr(data)
     return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}…"

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from keyfold.errors import ValueInvalid
 from keyfold.model import _scalars as scalars
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._secrets import mask
+from keyfold.model._secrets import MASKED, mask
 from keyfold.values import AttributeValue
 
 Encode = Callable[[Any], AttributeValue]
@@ -77,10 +77,12 @@ def _encode_other(value: Any) -> AttributeValue:
 
 
 def encode_secret(value: Any, encode: Encode = encode_any) -> AttributeValue:
-    """Encode what a pydantic secret hides; its `repr` stays masked."""
-    if not isinstance(value, Secret | SecretBytes | SecretStr):
-        raise TypeError("not a secret")
-    return mask(encode(value.get_secret_value()))
+    """Encode what a pydantic secret hides, or such a value itself; its `repr` is masked."""
+    is_hidden = isinstance(value, Secret | SecretBytes | SecretStr)
+    try:
+        return mask(encode(value.get_secret_value() if is_hidden else value))
+    except ValueInvalid as error:
+        raise ValueInvalid(MASKED, error.fact, error.advice) from None
 
 
 def _encode_list(members: Any) -> AttributeValue:

@@ -28,7 +28,6 @@ from keyfold.model._operands import Literal, to_literal
 from keyfold.model._paths import SAMPLE_TIME, FieldPath, Fields, path_info, value_operand
 from keyfold.model._pickling import Reduced, find_schema
 from keyfold.model._placeholders import Placeholder, has_placeholder
-from keyfold.model._scalars import show
 from keyfold.model._value_validation import (
     MakeSchema,
     Uncheckable,
@@ -228,7 +227,8 @@ def validated(field: FieldPath, validate: Validate, value: Any) -> Any:
 
 def invalid_value(field: FieldPath, value: Any, error: ValidationError) -> ValueInvalid:
     """Return the error of a value that is not valid for a field."""
-    return ValueInvalid(repr(field), f"{_summarise(error)}; got {show(value)}", "")
+    shown = path_info(field).codec.show(value)
+    return ValueInvalid(repr(field), f"{_summarise(error)}; got {shown}", "")
 
 
 def _summarise(error: ValidationError) -> str:

@@ -15,6 +15,8 @@ def find_key_type(field: StoredField) -> Any:
     own = find_own_codec(field.metadata)
     if own is not None:
         return ConvertedType(field.type_name, own.kind, own.encode, own.decode)
+    if field.codec.is_secret:
+        return str  # which is refused with its own reason
     kind = find_type(field.annotation)
     if getattr(kind, "__module__", "") == "pydantic.networks" and kind.__name__ == "EmailStr":
         return str

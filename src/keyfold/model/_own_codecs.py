@@ -35,7 +35,8 @@ _RETURNS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, with which Codec[T](…) raises TypeError in Python 3.11.
+@dataclass(frozen=True)
 class Codec(Generic[T]):
     """How the values of a field are stored: `attr(codec=Codec(...))`, or `Annotated[T, Codec(...)]`.
 

@@ -266,7 +266,8 @@ def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> 
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, KeyfoldError):
             raise
-        raise PathInvalid(repr(path), f"{show(value)} is not of its type") from None
+        shown = path_info(path).codec.show(value)
+        raise PathInvalid(repr(path), f"{shown} is not of its type") from None
 
 
 def check_kinds(path: FieldPath, kinds: set[str], fact: str) -> None:

@@ -361,7 +361,8 @@ class EntitySchema:
             raise error.inside(f"{self.name}.{name}") from None
         except (AttributeError, TypeError, ValueError) as error:
             # The value was never validated, as after model_copy(update=…).
-            fact = f"{show(held)} is not of the field's type"
+            shown = self.fields[name].codec.show(held) if name in self.fields else show(held)
+            fact = f"{shown} is not of the field's type"
             raise ValueInvalid(f"{self.name}.{name}", fact, "") from error
         if self.codec.has_extra:
             self.codec.encode_extra(value, item, self.own_attributes, self.name)

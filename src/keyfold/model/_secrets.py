@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from keyfold.values import AttributeValue
 
-_SHOWN = "**********"
+MASKED = "**********"
 
 
 class SecretText(str):
@@ -17,7 +17,7 @@ class SecretText(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"'{_SHOWN}'"
+        return f"'{MASKED}'"
 
 
 class SecretBinary(bytes):
@@ -26,7 +26,7 @@ class SecretBinary(bytes):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"b'{_SHOWN}'"
+        return f"b'{MASKED}'"
 
 
 def mask(value: AttributeValue) -> AttributeValue:

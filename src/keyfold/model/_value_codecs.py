@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from keyfold.model._any_values import Encode
 from keyfold.model._placeholders import Placeholder
+from keyfold.model._scalars import show
+from keyfold.model._secrets import MASKED
 from keyfold.values import AttributeValue
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ class ValueCodec:
     def has_models(self) -> bool:
         """Whether the value is a nested model, or has nested models as members."""
         return self.model is not None or (self.members is not None and self.members.has_models)
+
+    def show(self, value: object) -> str:
+        """Return a value as text for a message; secrets are masked."""
+        return MASKED if self.is_secret else show(value)
 
 
 class TypeRefused(Exception):

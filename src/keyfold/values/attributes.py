@@ -143,10 +143,12 @@ def _string(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001 - one sig
 
 
 def _number(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001
-    if type(data) is not str:
+    if not isinstance(data, str):
         raise SerializationException(_WRONG_TYPE)
-    number = normalise_number(data)
-    return (data if number == data else number), number_size_bytes(number)
+    # A number that is not shown is a subclass of str.
+    text = data if type(data) is str else str.__str__(data)
+    number = normalise_number(text)
+    return (text if number == text else number), number_size_bytes(number)
 
 
 def _binary(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001

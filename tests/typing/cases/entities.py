@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Self, assert_type
 
-from keyfold import Entity, Index, Key, Table, attr, computed_field, model_validator, part
+from keyfold import Codec, Entity, Index, Key, Table, attr, computed_field, model_validator, part
 from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -137,3 +137,18 @@ def declare_wrongly() -> None:
         id: str = part()
 
     Guest(id="1")
+def parse(text: str) -> Decimal:
+    return Decimal(text)
+
+
+def store_by_a_codec() -> None:
+    amounts = Codec(encode=str, decode=parse)
+    assert_type(amounts.decode("1"), Decimal)
+    Codec(encode=str, decode=parse, kind="X")  # error: reportArgumentType
+
+    class Bill(Entity, table=Table("Bills", key=Key("pk")), key="BILL#{amount}"):
+        amount: Decimal = part(codec=amounts)
+        other: Decimal | None = attr("o", codec=amounts, default=None)
+
+    assert_type(Bill(amount=Decimal(1)).other, Decimal | None)
+    Bill(amount="1")  # error: reportArgumentType

@@ -28,6 +28,7 @@ from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
 from keyfold.errors import KeyfoldError
 from keyfold.model import Query, Request, Scan, Table
+from keyfold.model._hidden_attributes import hide_secrets
 from keyfold.store import Executor, Store, StoreSettings
 
 _KEYS_SHOWN = 20
@@ -168,10 +169,10 @@ class Session:
             # Skip empty pages: the filter excluded every item read.
             result = run_statement(self._executor, _HERE, {**request, "NextToken": result.token})
             units += result.units
-        result = StatementResult(result.items, result.token, units)
         table = table_in(statement)
         if table is not None and result.items:
             self.names.remember(table, result.items)
+        result = StatementResult(self._hide_secrets(table, result.items), result.token, units)
         following = result.token
         self._show_next_page = (
             None if following is None else lambda: self._run_statement(statement, following)
@@ -184,6 +185,13 @@ class Session:
                 console.print(_MORE, style="dim")
 
         self._print(result.to_json(), show)
+
+    def _hide_secrets(self, table: str | None, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        declared = None if table is None else self.names.declared.get(table)
+        if declared is None:
+            return items
+        schemas = [*declared.entities.values()]
+        return [hide_secrets(schemas, each) for each in items]
 
     def _run_pattern(self, entry: str) -> None:
         if not self.names.declared:
