@@ -25,7 +25,7 @@ from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
 from keyfold.model._keywords import check_keywords
 from keyfold.model._operands import check_condition
-from keyfold.model._paged_reads import Query, Scan
+from keyfold.model._paged_reads import Query, Scan, check_segments
 from keyfold.model._patches import Patch, read_patch
 from keyfold.model._paths import Fields
 from keyfold.model._queries import make_query
@@ -248,12 +248,16 @@ class Entity(BaseModel, metaclass=EntityMeta):
         return make_query(table, cls.keyfold_schema(), index, parts)
 
     @classmethod
-    def scan(cls, index: Index | None = None, /) -> Scan[Self]:
-        """Return a request that reads the whole table or index and returns this entity's items."""
+    def scan(cls, index: Index | None = None, /, *, segments: int = 1) -> Scan[Self]:
+        """Return a request that reads the whole table or index and returns this entity's items.
+
+        With `segments`, that many parts are read at the same time (a parallel scan), in no order.
+        """
         table = _table(cls)
         if index is not None:
             table.check_index(index)
-        return Scan(table, index, ResultShape(cls.keyfold_schema()))
+        shape: ResultShape[Any] = ResultShape(cls.keyfold_schema())
+        return Scan(table, index, shape, segment_count=check_segments(segments))
 
     # Writes.
 

@@ -18,6 +18,7 @@ from keyfold.expressions import (
     RequestPrinter,
     join_all,
 )
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._former_names import cover_former_names
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._operands import attributes_in, check_condition
@@ -38,6 +39,9 @@ from keyfold.model._schemas import KeyPart
 V_co = TypeVar("V_co", covariant=True)
 W = TypeVar("W")
 M = TypeVar("M", bound=BaseModel)
+
+# Each has a position in the cursor of a page.
+MAX_SEGMENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +266,28 @@ class Query(PagedRead[V_co], Generic[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class Scan(PagedRead[V_co], Generic[V_co]):
-    """A request that reads a whole table or index."""
+    """A request that reads a whole table or index, by one or more segments in parallel."""
+
+    segment_count: int = field(default=1, kw_only=True)
 
     operation = "Scan"
+
+    def calls(self, now: datetime) -> Calls:
+        """Return the first call of each segment; raises QueryInvalid for segments with a limit."""
+        if self.segment_count == 1:
+            return (ApiCall(self.operation, self.to_dynamodb(now=now)),)
+        if self.page_limit is not None:
+            fact = "segments are read at the same time, so a limit would not say which items"
+            raise QueryInvalid(repr(self), fact, "Leave out the limit, or the segments.")
+        return tuple(
+            ApiCall(self.operation, {**self.to_dynamodb(now=now), "Segment": segment})
+            for segment in range(self.segment_count)
+        )
+
+    def _write_keys(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:  # noqa: ARG002 - queries need them
+        if self.segment_count == 1:
+            return {}
+        return {"Segment": 0, "TotalSegments": self.segment_count}
 
     def only(self, model: type[M]) -> Scan[M]:
         """Read a projection: only the fields of `model`, and return it instead of the entity."""
@@ -275,7 +298,8 @@ class Scan(PagedRead[V_co], Generic[V_co]):
         return cast(Any, self._refs())
 
     def __repr__(self) -> str:
-        return f"<Scan {self.shape} in {self._where()}{self._options()}>"
+        segments = "" if self.segment_count == 1 else f" by {self.segment_count} segments"
+        return f"<Scan {self.shape} in {self._where()}{segments}{self._options()}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +342,15 @@ def check_paged(request: object) -> None:
     if not isinstance(request, PagedRead):
         fact = f"{request!r:.80} has no pages"
         raise QueryInvalid("iterate()", fact, "Pass a query or a scan, or run() the request.")
+
+
+def check_segments(count: Any) -> int:
+    """Return a number of segments that a scan can have; raises QueryInvalid for any other."""
+    checked = at_least_one("segments", count)
+    if not isinstance(count, Placeholder) and checked > MAX_SEGMENTS:
+        fact = f"got {checked:,} segments, but a scan has at most {MAX_SEGMENTS:,}"
+        raise QueryInvalid("scan()", fact, "Use fewer.")
+    return checked
 
 
 def at_least_one(method: str, count: Any) -> int:

@@ -20,7 +20,7 @@ from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._keys import Index, Key, Shard, check_index, key_schema
 from keyfold.model._late_methods import LateMethod
 from keyfold.model._layouts import find_policy_problems, layout_of
-from keyfold.model._paged_reads import Query, Scan
+from keyfold.model._paged_reads import Query, Scan, check_segments
 from keyfold.model._patterns import Pattern, PatternRegistry
 from keyfold.model._pickling import Reduced, reduce_table
 from keyfold.model._placeholders import Placeholder
@@ -421,11 +421,14 @@ class Table:
                 raise QueryInvalid(self.name, fact, "Pass a value of that type.")
         return query
 
-    def scan(self, index: Index | None = None, /) -> Scan[Any]:
-        """Return a request that reads every item of the table or of an index."""
+    def scan(self, index: Index | None = None, /, *, segments: int = 1) -> Scan[Any]:
+        """Return a request that reads every item of the table or of an index.
+
+        With `segments`, that many parts are read at the same time (a parallel scan), in no order.
+        """
         if index is not None:
             self.check_index(index)
-        return Scan(self, index, ResultShape(None))
+        return Scan(self, index, ResultShape(None), segment_count=check_segments(segments))
 
     def find_schema(self, item: Mapping[str, AttributeValue]) -> EntitySchema:
         """Return the schema of an item's entity; raises ItemMismatch if it matches none."""

@@ -31,13 +31,13 @@ from keyfold.store._batches import plan_batch
 from keyfold.store._collection_reads import plan_collection
 from keyfold.store._plans import Environment, Plan, RunContext
 from keyfold.store._reads import (
-    plan_count,
     plan_first,
     plan_get,
     plan_lookup,
     plan_page,
     plan_search,
 )
+from keyfold.store._scans import plan_any_count, plan_scan
 from keyfold.store._transacting import plan_guarded, plan_transaction
 from keyfold.store._upserting import plan_upsert
 from keyfold.store._writing import plan_write
@@ -172,7 +172,7 @@ _PLANS: dict[type[Any], _MakePlan] = {
     Chain: _plan_chain,
     Check: _refuse_check,
     CollectionGet: plan_collection,
-    Count: plan_count,
+    Count: plan_any_count,
     CreateOrGet: _plan_create_or_get,
     DeferredChange: _plan_deferred_change,
     DeferredPut: _plan_deferred_put,
@@ -182,7 +182,7 @@ _PLANS: dict[type[Any], _MakePlan] = {
     Mapped: _plan_mapped,
     Put: _plan_write,
     Query: plan_page,
-    Scan: plan_page,
+    Scan: plan_scan,
     Transaction: plan_transaction,
     Update: _plan_write,
     Upsert: plan_upsert,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from keyfold.errors import KeyfoldError
 from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._changes import Reaction
-from keyfold.store._plans import HandlerCall, Plan, Response, Steps, requests_of
+from keyfold.store._parallel import run_in_tasks, run_in_threads
+from keyfold.store._plans import HandlerCall, ParallelPlans, Plan, Response, Steps, requests_of
 from keyfold.store._retries import Pause
 
 V = TypeVar("V")
-Step = ApiCall | Pause | HandlerCall
 CleanUp = Callable[[], Plan[None]]
 
 
@@ -37,7 +37,18 @@ def drive(
         step = next(steps)
         while True:
             if not isinstance(step, ApiCall):
-                step = _handle_step(steps, step, sleep)
+                if isinstance(step, Pause):
+                    sleep(step.seconds)
+                    step = next(steps)
+                    continue
+                try:
+                    result = _handle_step(
+                        step, lambda plan: drive(plan, execute, sleep, observe, check)
+                    )
+                except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(result)
                 continue
             try:
                 if check is not None and not (admitted and step is admitted[0]):
@@ -59,18 +70,11 @@ def drive(
         raise
 
 
-def _handle_step(
-    steps: Steps[Any], step: Pause | HandlerCall, sleep: Callable[[float], object]
-) -> Step:
-    """Handle a step that is not an API call; return the next step."""
-    if isinstance(step, Pause):
-        sleep(step.seconds)
-        return next(steps)
-    try:
-        requests = requests_of(cast(Reaction, step.handler(step.change)))
-    except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
-        return steps.throw(error)
-    return steps.send(requests)
+def _handle_step(step: ParallelPlans | HandlerCall, run: Callable[[Steps[Any]], Any]) -> Any:
+    """Handle a step that is not an API call or a pause; return its result."""
+    if isinstance(step, ParallelPlans):
+        return run_in_threads(step.plans, run)
+    return requests_of(cast(Reaction, step.handler(step.change)))
 
 
 async def drive_async(
@@ -88,7 +92,21 @@ async def drive_async(
         step = next(steps)
         while True:
             if not isinstance(step, ApiCall):
-                step = await _handle_step_async(steps, step, sleep)
+                if isinstance(step, Pause):
+                    await sleep(step.seconds)
+                    step = next(steps)
+                    continue
+                try:
+                    result = await _handle_step_async(
+                        step,
+                        lambda plan: drive_async(
+                            plan, execute, sleep, observe=observe, check=check
+                        ),
+                    )
+                except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(result)
                 continue
             try:
                 if check is not None and not (admitted and step is admitted[0]):
@@ -114,16 +132,11 @@ async def drive_async(
 
 
 async def _handle_step_async(
-    steps: Steps[Any], step: Pause | HandlerCall, sleep: Callable[[float], Awaitable[object]]
-) -> Step:
-    if isinstance(step, Pause):
-        await sleep(step.seconds)
-        return next(steps)
-    try:
-        reaction = step.handler(step.change)
-        if isinstance(reaction, Awaitable):
-            reaction = await reaction
-        requests = requests_of(reaction)
-    except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
-        return steps.throw(error)
-    return steps.send(requests)
+    step: ParallelPlans | HandlerCall, run: Callable[[Steps[Any]], Coroutine[Any, Any, Any]]
+) -> Any:
+    if isinstance(step, ParallelPlans):
+        return await run_in_tasks(step.plans, run)
+    reaction = step.handler(step.change)
+    if isinstance(reaction, Awaitable):
+        reaction = await reaction
+    return requests_of(reaction)

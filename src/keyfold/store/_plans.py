@@ -39,11 +39,17 @@ class HandlerCall(NamedTuple):
     change: Change[Any]
 
 
-Plan = Generator[ApiCall | Pause, Response, V]
+class ParallelPlans(NamedTuple):
+    """Plans to run at the same time; the plan that yields them is sent the list of their results."""
+
+    plans: tuple[Generator[Any, Any, Any], ...]
+
+
+Plan = Generator[ApiCall | Pause | ParallelPlans, Response, V]
 # Makes a call, and retries it after transient errors.
 MakeCall = Callable[[str, dict[str, Any]], Plan[Response]]
 # A plan that may also call handlers.
-Steps = Generator[ApiCall | Pause | HandlerCall, Any, V]
+Steps = Generator[ApiCall | Pause | ParallelPlans | HandlerCall, Any, V]
 
 
 class Environment(Protocol):

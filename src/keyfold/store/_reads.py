@@ -47,7 +47,7 @@ def plan_get(context: RunContext, request: Get[Any], calls: Calls) -> Plan[Any]:
 
 
 @dataclass(slots=True)
-class _PageRead:
+class PageRead:
     """What was read for a page; `position` is the key to continue after, None at the end."""
 
     invalid: list[RawItem]
@@ -63,7 +63,12 @@ def plan_page(
 ) -> Plan[Page[Any]]:
     """Read until a page is full, skipping expired and filtered items and those of other entities."""
     check_readable(request)
-    found = yield from _read(context, request, calls[0], _start_of(context, request))
+    found = yield from read_page(context, request, calls[0], start_of(context, request))
+    return make_page(context, request, found)
+
+
+def make_page(context: RunContext, request: Query[Any] | Scan[Any], found: PageRead) -> Page[Any]:
+    """Return what was read as a page, with a cursor if there is more."""
     cursor = None
     if found.position is not None:
         cursor = context.store.seal(found.position, binding_of(request))
@@ -77,21 +82,22 @@ def plan_page(
     )
 
 
-def _start_of(context: RunContext, request: Query[Any] | Scan[Any]) -> Item | None:
+def start_of(context: RunContext, request: Query[Any] | Scan[Any]) -> Item | None:
     """Return the position of a request's cursor; raises CursorInvalid."""
     if request.cursor is None:
         return None
     return context.store.open(request.cursor, binding_of(request))
 
 
-def _read(
+def read_page(
     context: RunContext, request: Query[Any] | Scan[Any], call: ApiCall, start: Item | None
-) -> Plan[_PageRead]:
+) -> Plan[PageRead]:
+    """Read from a position until a page is full, or to the end."""
     payload = call.request
     payload["ReturnConsumedCapacity"] = "TOTAL"
     decoder = Decoder(context, request, on_invalid=context.store.on_invalid)
     call_limit = limit = request.page_limit
-    found = _PageRead(decoder.invalid)
+    found = PageRead(decoder.invalid)
     # A read of the whole table knows no other entities.
     has_others = request.shape.schema is not None
     while True:
@@ -146,7 +152,7 @@ def plan_first(context: RunContext, request: First[Any], calls: Calls) -> Plan[A
     """
     query = request.query
     check_readable(query)
-    found = yield from _read(context, query, calls[0], _start_of(context, query))
+    found = yield from read_page(context, query, calls[0], start_of(context, query))
     for each in _own(query, found.invalid):
         raise ItemInvalid(query.table.name, show_item(each.key), each.reason)
     return found.values[0] if found.values else None
@@ -180,7 +186,7 @@ def plan_search(
     """
     check_readable(query)
     decoder = Decoder(context, query, on_invalid="report")
-    start = _start_of(context, query)
+    start = start_of(context, query)
     call.request["Limit"] = _MIN_LIMIT
     if start is not None:
         call.request["ExclusiveStartKey"] = start
@@ -206,9 +212,16 @@ def plan_count(context: RunContext, request: Count, calls: Calls) -> Plan[int]:
     """
     query = request.source
     check_countable(request)
-    call, start, total = calls[0], _start_of(context, query), 0
+    return (yield from count_from(context, query, calls[0], start_of(context, query)))
+
+
+def count_from(
+    context: RunContext, query: Query[Any] | Scan[Any], call: ApiCall, start: Item | None
+) -> Plan[int]:
+    """Count the items from a position to the end."""
+    total = 0
     while True:
-        found = yield from _read(context, query, call, start)
+        found = yield from read_page(context, query, call, start)
         total += len(found.values) + len(_own(query, found.invalid))
         if found.position is None:
             return total
