@@ -1,0 +1,124 @@
+"""Random declarations of one table, as three versions of a program have them.
+
+`old` and `newer` run side by side: the newer one knows a further field. `renamed` comes after both: its
+class and one of its fields have other names.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any, Literal, Optional, cast
+
+from hypothesis import strategies as st
+
+from keyfold import (
+    CreatedAt,
+    Entity,
+    Index,
+    Key,
+    Table,
+    UpdatedAt,
+    Version,
+    attr,
+    computed_field,
+    part,
+)
+from keyfold.store import Store
+
+Generation = Literal["old", "newer", "renamed"]
+GENERATIONS: tuple[Generation, ...] = ("old", "newer", "renamed")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is random in a declaration."""
+
+    has_type: bool
+    has_version: bool
+    has_times: bool
+    has_label: bool
+    unique: frozenset[str]
+    lowest_age: int
+    most_tags: int
+
+
+specs = st.builds(
+    Spec,
+    has_type=st.booleans(),
+    has_version=st.booleans(),
+    has_times=st.booleans(),
+    has_label=st.booleans(),
+    unique=st.sets(st.sampled_from(["email", "handle"])).map(frozenset),
+    lowest_age=st.sampled_from([0, 18]),
+    most_tags=st.sampled_from([1, 3]),
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One version of a program: its table, its entity, and the store that it uses."""
+
+    generation: Generation
+    table: Table
+    member: type[Any]
+    store: Store
+
+    @property
+    def login(self) -> str:
+        """The field that was renamed."""
+        return "login" if self.generation == "renamed" else "handle"
+
+
+def declare(spec: Spec, generation: Generation) -> tuple[Table, type[Any]]:
+    """Return the table and the entity, as one version of the program declares them."""
+    by_city = Index("ByCity", key=Key("city_pk", "city_sk"))
+    table = Table(
+        "Members",
+        key=Key("pk", "sk"),
+        indexes=[by_city],
+        type_attribute="kind" if spec.has_type else None,
+    )
+    login = "login" if generation == "renamed" else "handle"
+    fields: dict[str, Any] = {
+        "team": (str, part()),
+        "name": (str, part()),
+        "email": (str | None, None),
+        login: (str, attr(was="handle", min_length=1) if login == "login" else attr(min_length=1)),
+        "age": (int, attr(ge=spec.lowest_age, le=120)),
+        "points": (int, attr(default=0, ge=0, le=10)),
+        "tags": (set[str], attr(default=set(), max_length=spec.most_tags)),
+        "notes": (list[str], attr(default=[], max_length=3)),
+        "city": (str | None, None),
+    }
+    if generation != "old":
+        fields["nickname"] = (str | None, None)
+    if spec.has_version:
+        fields["version"] = (Version, 0)
+    if spec.has_times:
+        # Optional, not `| None`: to pyright, the annotated type is not a type here.
+        fields["created_at"] = (Optional[CreatedAt], None)  # noqa: UP045 - as above
+        fields["updated_at"] = (Optional[UpdatedAt], None)  # noqa: UP045 - as above
+    namespace: dict[str, Any] = {
+        "__module__": __name__,
+        "__annotations__": {name: kind for name, (kind, _) in fields.items()},
+        **{name: default for name, (_, default) in fields.items() if default is not ...},
+    }
+    if spec.has_label:
+
+        def label(self: Any) -> str:
+            return f"{getattr(self, login)} ({self.age})"
+
+        label.__annotations__ = {"return": str}
+        namespace["label"] = computed_field(depends=(login, "age"))(label)
+    unique = {"login" if name == "handle" and login == "login" else name for name in spec.unique}
+    options: dict[str, Any] = {
+        "table": table,
+        "key": ("TEAM#{team}", "MEMBER#{name}"),
+        "indexes": {by_city: ("CITY#{city}", "{age:03}#{name}")},
+        "kind": ("Person", "Member") if generation == "renamed" else "Member",
+        "unique": tuple(sorted(unique)),
+    }
+    name = "Person" if generation == "renamed" else "Member"
+    made = types.new_class(name, (Entity,), options, lambda body: body.update(namespace))
+    return table, cast("type[Any]", made)
