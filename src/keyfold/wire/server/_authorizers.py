@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from keyfold.errors import AccessDeniedException, ServiceError
-from keyfold.policy import Access, Guard
+from keyfold.policy import Access, Guard, Right
 from keyfold.policy.accesses import KeyLookup, read_accesses
 from keyfold.policy.iam import EXPLICIT_DENY, PolicyDocument, find_denial, resource_of
 
@@ -60,6 +60,12 @@ class AdminAuthorizer:
         return None
 
 
+_GET = Right.GET.value
+# A GetItem with only these parameters is decided by its table, its key, and the last of them.
+_PLAIN_GET = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity"})
+_MAX_CACHED = 1_000
+
+
 class RoleAuthorizer:
     """Allows what a role allows, with one guard for each table that declares the role."""
 
@@ -87,6 +93,15 @@ class RoleAuthorizer:
 
     def admits(self, operation: str, request: Any) -> bool:
         """Return whether a read is certainly allowed."""
+        if operation == "GetItem":
+            table = request["TableName"]
+            guard, names = self._guards.get(table), self._keys(table)
+            if (
+                guard is not None
+                and names is not None
+                and guard.admits(_GET, request["Key"][names.partition])
+            ):
+                return True
         return request.__class__ is dict and self.find_denial(operation, request) is None
 
     def _is_allowed(self, access: Access) -> bool:
@@ -112,12 +127,19 @@ class PolicyAuthorizer:
     ) -> None:
         self._principal = WirePrincipal(name)
         self._policy, self._ids = policy, ids
+        # The plain GetItems that the policy allows, by what it sees of them.
+        self._allowed: set[tuple[object, ...]] = set()
         self._keys, self._region = keys, region
 
     def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
         """Return the error of the first access that the policy denies or does not allow."""
+        return self._find_denial(operation, request, self._keys)
+
+    def _find_denial(
+        self, operation: str, request: dict[str, Any], keys: KeyLookup
+    ) -> ServiceError | None:
         try:
-            accesses = read_accesses(operation, request, self._keys)
+            accesses = read_accesses(operation, request, keys)
         except ServiceError as error:
             return error
         denial = find_denial(
@@ -136,7 +158,28 @@ class PolicyAuthorizer:
 
     def admits(self, operation: str, request: Any) -> bool:
         """Return whether a read is certainly allowed."""
+        if operation == "GetItem" and _PLAIN_GET.issuperset(request):
+            return self._admits_plain_get(request)
         return request.__class__ is dict and self.find_denial(operation, request) is None
+
+    def _admits_plain_get(self, request: dict[str, Any]) -> bool:
+        table, key = request["TableName"], request["Key"]
+        names = self._keys(table)
+        if names is None:
+            return False
+        ((kind, leading),) = key[names.partition].items()
+        if kind != "S":
+            return False
+        # Everything that the policy can see of the request.
+        seen = (table, leading, request.get("ReturnConsumedCapacity"), *key)
+        if seen in self._allowed:
+            return True
+        if self._find_denial("GetItem", request, lambda _: names) is not None:
+            return False
+        if len(self._allowed) >= _MAX_CACHED:
+            self._allowed.clear()
+        self._allowed.add(seen)
+        return True
 
 
 def access_denied_error(

@@ -296,11 +296,13 @@ class ServerConnection(asyncio.Protocol):
                 return
         elif state.is_fast and not self._repeated:
             started = state.monotonic()
-            outcome = state.read_checked(operation, headers, body, is_prompt=is_prompt)
-            if outcome is not None:
+            answered = state.read_checked(operation, headers, body, is_prompt=is_prompt)
+            if answered is not None:
+                outcome, consumed = answered
                 self._write_response(outcome, headers)
                 if state.metrics is not None:
-                    state.metrics.note(operation, state.monotonic() - started)
+                    seconds = state.monotonic() - started
+                    state.metrics.note_read(operation, seconds, consumed)
                 return
         request = HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
         self._read(request, WireCall(operation, body, AMZ_JSON))

@@ -10,9 +10,11 @@ which also finds the error to answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from hmac import compare_digest
 from operator import itemgetter
+from typing import Protocol
 
 from keyfold.wire._sigv4 import BegunSignature, canonicalize_value
 from keyfold.wire.server._keyring import Entry
@@ -24,7 +26,6 @@ from keyfold.wire.server._signatures import (
     SigningScope,
     Verifier,
     find_unsigned_name,
-    is_same,
     parse_timestamp,
 )
 
@@ -39,6 +40,9 @@ _DATE, _HOST, _TOKEN = b"x-amz-date", b"host", b"x-amz-security-token"
 # Finds white space that the canonical form does not have, in values joined by line feeds.
 _is_uncanonical = re.compile(rb"(?:\A|\n) |  | (?:\n|\Z)|[\t\r\v\f]").search
 
+# Joins the names of headers, none of which can contain a line feed.
+_join_names = b"\n".join
+
 _Values = tuple[bytes, ...]
 
 
@@ -46,7 +50,8 @@ _Values = tuple[bytes, ...]
 class _BegunRequest:
     """What requests share that have the same header names, and the same values of signed ones."""
 
-    names: tuple[bytes, ...]
+    # The names of all headers, joined.
+    names: bytes
     # The secret that the signature was begun with; the file of keys may get another one.
     secret: str
     seconds: int
@@ -67,45 +72,57 @@ class _KnownClient:
     begun: dict[_Values, _BegunRequest] = field(default_factory=dict[_Values, _BegunRequest])
 
 
+class KeyFinder(Protocol):
+    """Finds the current keys, as `Keyring` does."""
+
+    def find(self, access_key: str, *, is_shared: bool = False) -> Entry | None:
+        """Return the entry of an access key; None if it is unknown, disabled or revoked."""
+        ...
+
+
 class FastVerifier:
     """Finds the keys of requests in the usual form, if their signatures are certainly valid.
 
     The usual form is the one that `find_operation_fast` recognises, without repeated headers.
     """
 
-    def __init__(self, verifier: Verifier) -> None:
-        self._verifier = verifier
+    def __init__(self, verifier: Verifier, keys: KeyFinder) -> None:
+        self._verifier, self._keys = verifier, keys
         # By Authorization without its signature, which clients repeat all day.
         self._clients: dict[bytes, _KnownClient] = {}
 
     def find_entry(
-        self, headers: Headers, body: bytes, entries: Mapping[str, Entry], now: float
+        self, headers: Headers, body: bytes, now: float, *, is_shared: bool = False
     ) -> Entry | None:
-        """Return the entry of the key that a request is signed with; None if that is uncertain."""
+        """Return the entry of the key that a request is signed with; None if that is uncertain.
+
+        `is_shared` is that of `Keyring.find`.
+        """
         authorization = headers[b"authorization"]
         client = self._clients.get(authorization[:-SIGNATURE_LENGTH])
         if client is None:
             return None
         try:
             values = client.read_values(headers)
-            entry = entries[client.access_key]
         except KeyError:
             return None
+        entry = self._keys.find(client.access_key, is_shared=is_shared)
+        if entry is None:
+            return None
         key = entry.key
-        names = (*headers,)
         begun = client.begun.get(values)
-        if begun is None or begun.names != names or begun.secret != key.secret:
-            begun = self._begin(client, names, values, key.secret)
+        if begun is None or begun.names != _join_names(headers) or begun.secret != key.secret:
+            begun = self._begin(client, headers, values, key.secret)
             if begun is None:
                 return None
         if not -WINDOW_SECONDS <= now - begun.seconds <= WINDOW_SECONDS:
             return None
-        if (begun.has_token or key.token is not None) and not is_same(
+        if (begun.has_token or key.token is not None) and not compare_digest(
             (key.token or "").encode(), headers.get(_TOKEN, b"").strip()
         ):
             return None
-        signature = begun.signature.finish(body).encode()
-        return entry if is_same(signature, authorization[-SIGNATURE_LENGTH:]) else None
+        expected = begun.signature.finish(body).encode()
+        return entry if compare_digest(expected, authorization[-SIGNATURE_LENGTH:]) else None
 
     def keep(self, claim: Claim, headers: Headers, body: bytes, secret: str) -> None:
         """Remember the client of a valid request, for its next ones."""
@@ -122,15 +139,15 @@ class FastVerifier:
         read_values = _reader_of(scope.signed)
         for omits_port in (False, True):
             client = _KnownClient(scope, scope.access_key, omits_port, read_values)
-            begun = self._begin(client, (*headers,), read_values(headers), secret)
-            if begun is not None and is_same(begun.signature.finish(body).encode(), last):
+            begun = self._begin(client, headers, read_values(headers), secret)
+            if begun is not None and compare_digest(begun.signature.finish(body).encode(), last):
                 if len(self._clients) >= _MAX_CLIENTS:
                     self._clients.clear()
                 self._clients[prefix] = client
                 return
 
     def _begin(
-        self, client: _KnownClient, names: tuple[bytes, ...], values: _Values, secret: str
+        self, client: _KnownClient, headers: Headers, values: _Values, secret: str
     ) -> _BegunRequest | None:
         """Check everything but the body and the time; return None if a request is not valid."""
         scope, canonical = client.scope, values
@@ -141,7 +158,7 @@ class FastVerifier:
         if (
             seconds is None
             or timestamp[:8] != scope.day
-            or find_unsigned_name(names, scope.signed_names) is not None
+            or find_unsigned_name(headers, scope.signed_names) is not None
         ):
             return None
         if client.omits_port:
@@ -151,8 +168,9 @@ class FastVerifier:
                 return None
             canonical = (*canonical[:place], host, *canonical[place + 1 :])
         signature = self._verifier.begin(scope, timestamp, scope.template % canonical, secret)
-        begun = _BegunRequest(names, secret, seconds, _TOKEN in names, signature)
-        if len(b"".join((*names, *values))) <= _MAX_CACHED_BYTES:
+        names = _join_names(headers)
+        begun = _BegunRequest(names, secret, seconds, _TOKEN in headers, signature)
+        if len(names) + sum(map(len, values)) <= _MAX_CACHED_BYTES:
             if len(client.begun) >= _MAX_BEGUN:
                 client.begun.clear()
             client.begun[values] = begun

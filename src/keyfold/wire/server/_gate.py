@@ -54,16 +54,18 @@ class RuledTable(Protocol):
 class Gate(Protocol):
     """Decides which requests a server carries out."""
 
-    def refresh(self) -> None:
-        """Load the keys and policies again if their files have changed."""
-        ...
-
-    def find_authorizer(self, headers: Headers, body: bytes) -> Authorizer | None:
+    def find_authorizer(
+        self, headers: Headers, body: bytes, *, is_shared: bool = False
+    ) -> Authorizer | None:
         """Return the authorizer of a request in the usual form, for the fast path of reads.
 
-        None unless its principal is certain: `find_refusal` decides then. It uses the files as of
-        the last `refresh`.
+        None unless its principal is certain: `find_refusal` decides then. With `is_shared`, one
+        check for changed files serves for all requests until `end_sharing`.
         """
+        ...
+
+    def end_sharing(self) -> None:
+        """Let the next request check the files for changes."""
         ...
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
@@ -84,21 +86,22 @@ class KeyGate:
     def __init__(self, keyring: Keyring, region: str, *, clock: Clock = time.time) -> None:
         self._keyring = keyring
         self._verifier = Verifier(region)
-        self._fast = FastVerifier(self._verifier)
+        self._fast = FastVerifier(self._verifier, keyring)
         self._clock = clock
 
-    def refresh(self) -> None:
-        """Load the keys again if their file or their policies have changed."""
-        self._keyring.refresh()
-
-    def find_authorizer(self, headers: Headers, body: bytes) -> Authorizer | None:
+    def find_authorizer(
+        self, headers: Headers, body: bytes, *, is_shared: bool = False
+    ) -> Authorizer | None:
         """Return the authorizer of a request whose signature is certainly valid."""
-        entry = self._fast.find_entry(headers, body, self._keyring.entries, self._clock())
+        entry = self._fast.find_entry(headers, body, self._clock(), is_shared=is_shared)
         return None if entry is None else entry.authorizer
+
+    def end_sharing(self) -> None:
+        """Let the next request check the files of its key."""
+        self._keyring.end_sharing()
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
         """Return the error of a request with a wrong signature, or without the needed rights."""
-        self._keyring.refresh()
         authorizer = None
         if is_usual(request):
             authorizer = self.find_authorizer(request.headers, request.body)
@@ -113,7 +116,7 @@ class KeyGate:
         claim = self._verifier.read_claim(request, self._clock())
         if isinstance(claim, ServiceError):
             return claim
-        entry = self._keyring.entries.get(claim.scope.access_key)
+        entry = self._keyring.find(claim.scope.access_key)
         if entry is None:
             return UnrecognizedClientException(UNRECOGNIZED)
         key = entry.key
@@ -133,8 +136,7 @@ class KeyGate:
         claim = self._verifier.read_claim(request, self._clock())
         if isinstance(claim, ServiceError):
             raise claim
-        self._keyring.refresh()
-        entry = self._keyring.entries.get(claim.scope.access_key)
+        entry = self._keyring.find(claim.scope.access_key)
         if entry is None:
             raise UnrecognizedClientException(UNRECOGNIZED)
         # Not the access key itself: after a key is renewed, the principal is the same.
@@ -147,12 +149,18 @@ class OpenGate:
     def __init__(self, authorizer: Authorizer, name: str) -> None:
         self._authorizer, self._name = authorizer, name
 
-    def refresh(self) -> None:
-        """Do nothing: the policy stays the same while the server runs."""
-
-    def find_authorizer(self, headers: Headers, body: bytes) -> Authorizer | None:  # noqa: ARG002 - Gate's signature
+    def find_authorizer(
+        self,
+        headers: Headers,  # noqa: ARG002 - Gate's signature
+        body: bytes,  # noqa: ARG002
+        *,
+        is_shared: bool = False,  # noqa: ARG002
+    ) -> Authorizer | None:
         """Return the one authorizer."""
         return self._authorizer
+
+    def end_sharing(self) -> None:
+        """Do nothing: the policy stays the same while the server runs."""
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:  # noqa: ARG002 - Gate's signature
         """Return the error of a call that is denied; None for an allowed one."""

@@ -312,10 +312,11 @@ def _quote(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An enabled key, and the authorizer of requests signed with it."""
+    """An enabled key, the authorizer of requests signed with it, and the files of both."""
 
     key: AccessKey
     authorizer: Authorizer
+    paths: tuple[str, ...]
 
 
 # Makes the authorizer of a key, given the path of its policy. Raises KeyfoldError.
@@ -333,21 +334,34 @@ class Keyring:
     def __init__(self, path: str, prepare: Prepare) -> None:
         self._path = path
         self._prepare = prepare
-        # By access key: those that are neither disabled nor revoked, as of the last `refresh`.
-        self.entries: dict[str, Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._states: dict[str, _FileState | None] = {}
+        # The keys whose files have been checked since `end_sharing`.
+        self._checked: set[str] = set()
         self._load(prepare)
 
-    def refresh(self) -> None:
-        """Load the files again if they have changed.
+    def find(self, access_key: str, *, is_shared: bool = False) -> Entry | None:
+        """Return the entry of an access key; None if it is unknown, disabled or revoked.
 
-        Called before the keys are used, so that every process refuses a revoked key from its next
-        request on.
+        It checks whether the files of the key have changed, so that every process refuses a revoked
+        key from its next request on. With `is_shared`, one check serves for all calls until
+        `end_sharing`.
         """
-        for path, state in self._states.items():
-            if _find_file_state(path) != state:
+        entry = self._entries.get(access_key)
+        if is_shared:
+            if access_key in self._checked:
+                return entry
+            self._checked.add(access_key)
+        # A key may have no entry because its policy was invalid, so all files count for it.
+        for path in self._states if entry is None else entry.paths:
+            if _find_file_state(path) != self._states[path]:
                 self._reload()
-                break
+                return self._entries.get(access_key)
+        return entry
+
+    def end_sharing(self) -> None:
+        """Let the next call of `find` check the files again."""
+        self._checked.clear()
 
     def _reload(self) -> None:
         states = {path: _find_file_state(path) for path in self._states}
@@ -362,7 +376,7 @@ class Keyring:
         try:
             return self._prepare(key, policy)
         except KeyfoldError as error:
-            before = self.entries.get(key.access_key)
+            before = self._entries.get(key.access_key)
             if before is None or before.key != key:
                 _LOG.error("%s Until then, requests with this key are refused.", error)
                 return None
@@ -376,15 +390,16 @@ class Keyring:
         for access_key, key in _parse(self._path, content).items():
             if key.is_disabled:
                 continue
-            policy = None
+            policy, paths = None, (self._path,)
             if key.policy is not None:
                 policy = str(Path(self._path).parent / key.policy)
                 # The state is taken before reading: a change in between causes another reload.
                 states.setdefault(policy, _find_file_state(policy))
+                paths = (self._path, policy)
             authorizer = prepare(key, policy)
             if authorizer is not None:
-                entries[access_key] = Entry(key, authorizer)
-        self.entries, self._states = entries, states
+                entries[access_key] = Entry(key, authorizer, paths)
+        self._entries, self._states = entries, states
 
 
 def _find_file_state(path: str) -> _FileState | None:

@@ -91,6 +91,8 @@ class Scheduler:
         self._most_waiting = waiting
         self._others_waiting = 0
         self._writes: list[_Job] = []
+        # Called when the reads of a loop iteration begin to share a view.
+        self.on_view: Callable[[], None] = lambda: None
         self._is_holding = False
         self._held_reads = self._unshared_reads = 0
         self._is_flushing = False
@@ -181,7 +183,7 @@ class Scheduler:
     def begin_read(self, engine: Engine) -> bool:
         """Let the reads of one loop iteration share a view, if there are several.
 
-        Return whether an earlier read of this iteration has taken the view.
+        Return whether they share one, for which `on_view` has been called in this iteration.
 
         All requests of an iteration were sent before it began, so no reader can miss a write
         that was answered before it sent its read.
@@ -195,6 +197,8 @@ class Scheduler:
             engine.hold_view()
             self._is_holding, self._held_reads = True, 1
             self._loop.call_soon(self._release, engine)
+            self.on_view()
+            return True
         return False
 
     def _release(self, engine: Engine) -> None:

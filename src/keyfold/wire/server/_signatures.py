@@ -10,7 +10,7 @@ import hmac
 import re
 import time
 from calendar import timegm
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -337,7 +337,7 @@ def _find_unsigned(headers: Headers, signed: frozenset[bytes]) -> ServiceError |
     """Return the error of a header that has to be signed but is not; None if there is none."""
     if b"host" not in signed:
         return InvalidSignatureException(_HOST_UNSIGNED)
-    name = find_unsigned_name((*headers,), signed)
+    name = find_unsigned_name(headers, signed)
     if name is None:
         return None
     shown = name.decode("latin-1").title()
@@ -346,9 +346,7 @@ def _find_unsigned(headers: Headers, signed: frozenset[bytes]) -> ServiceError |
     )
 
 
-# Clients send the same headers with all their requests.
-@lru_cache(maxsize=64)
-def find_unsigned_name(names: tuple[bytes, ...], signed: frozenset[bytes]) -> bytes | None:
+def find_unsigned_name(names: Iterable[bytes], signed: frozenset[bytes]) -> bytes | None:
     """Return the name of a header that has to be signed but is not; None if there is none."""
     for name in names:
         # Headers that change what is done, or how the body is decoded. The token does neither,

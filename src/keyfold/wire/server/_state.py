@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -66,6 +66,8 @@ class ServerState:
         self.is_stopping = False
         self.is_watched = metrics is not None or access_log is not None
         self.gate = gate
+        if gate is not None:
+            scheduler.on_view = gate.end_sharing
         # Whether reads run on the event loop: not if something else than an engine is served.
         self.reads_inline = scheduler.engine is not None
         # Whether reads may take a fast path, and whether that has neither to check nor count them.
@@ -138,8 +140,10 @@ class ServerState:
 
     def read_checked(
         self, operation: str, headers: Headers, body: bytes, *, is_prompt: bool
-    ) -> bytes | None:
+    ) -> tuple[bytes, Any] | None:
         """Return the response to one of INLINE_READS that is certainly allowed; None for others.
+
+        With it comes its ConsumedCapacity, if it was asked for, by the caller or for the metrics.
 
         The request has the form that `find_operation_fast` recognises, without repeated headers.
         The reads of a loop iteration share one look at the files of keys and policies, as they
@@ -147,7 +151,7 @@ class ServerState:
         connection received in this iteration, so that it was being sent before the iteration
         began; a pipelined one may have been sent later, and looks for itself.
         """
-        scheduler, gate, metrics = self.scheduler, self.gate, self.metrics
+        scheduler, gate = self.scheduler, self.gate
         engine = scheduler.engine
         assert engine is not None  # only its reads are inline
         try:
@@ -155,27 +159,20 @@ class ServerState:
             if gate is None:
                 request = parse_body(body)
             else:
-                if not is_shared or not is_prompt:
-                    gate.refresh()
-                authorizer = gate.find_authorizer(headers, body)
+                authorizer = gate.find_authorizer(headers, body, is_shared=is_shared and is_prompt)
                 if authorizer is None:
                     return None
                 request = parse_body(body)
                 if not authorizer.allows_everything and not authorizer.admits(operation, request):
                     return None
-            if metrics is None:
-                return orjson.dumps(engine.execute_parsed(operation, request))
-            is_hidden = ask_for_capacity(operation, request)
+            is_hidden = self.metrics is not None and ask_for_capacity(operation, request)
             response = engine.execute_parsed(operation, request)
             consumed = response.get("ConsumedCapacity")
             if is_hidden:
-                response.pop("ConsumedCapacity", None)
-            answered = orjson.dumps(response)
+                del response["ConsumedCapacity"]
+            return orjson.dumps(response), consumed
         except Exception:  # noqa: BLE001 - the ordinary path will meet and report the error again
             return None
-        if consumed is not None:
-            metrics.note_capacity(operation, consumed)
-        return answered
 
     def note(
         self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
+from keyfold.wire.server import _keyring
 from keyfold.wire.server._authorizers import AdminAuthorizer
 from keyfold.wire.server._fast_signatures import FastVerifier
 from keyfold.wire.server._gate import KeyGate
@@ -200,37 +201,52 @@ def test_the_port_may_only_be_omitted_if_it_is_one(wire: Wire) -> None:
         assert exchange(wire, bare.set("Host", host)).json["message"] == MISMATCH
 
 
-# Sharing of one look at the files.
+# Sharing of one check of the files.
 
 
-def count_looks(wire: Wire, *chunks: bytes) -> int:
-    """Return how often the file of keys is looked at for data on new connections."""
-    with mock.patch.object(Keyring, "refresh", autospec=True, side_effect=Keyring.refresh) as look:
+def count_checks(wire: Wire, *chunks: bytes) -> int:
+    """Return how often the file of keys is checked for data on new connections."""
+    with mock.patch.object(_keyring, "_find_file_state", wraps=_keyring._find_file_state) as check:
         for data in chunks:
             connection, transport = wire.connect()
             connection.data_received(data)
             assert {each.status for each in read_responses(transport.written)} == {200}
         wire.run_until_idle()
-    return look.call_count
+    return check.call_count
 
 
-def test_reads_of_a_loop_iteration_share_one_look_at_the_keys(wire: Wire) -> None:
-    sent = sign_get().write()
-    assert exchange(wire, sign_get()).status == 200
+def test_reads_of_a_loop_iteration_share_one_check_of_a_key(wire: Wire) -> None:
+    one, other = sign_get(), sign_get(access_key=WITH_TOKEN, token=TOKEN)
+    for each in (one, other):
+        assert exchange(wire, each).status == 200
     wire.scheduler._unshared_reads = 0
-    assert count_looks(wire, sent, sent, sent, sent) == 1
-    assert count_looks(wire, sent) == 1, "in the next iteration, there is another look"
+    assert count_checks(wire, *[one.write()] * 4, *[other.write()] * 4) == 2
+    assert count_checks(wire, one.write()) == 1, "the next iteration checks again"
+    # After an iteration with a single read, reads do not share anything for a while.
+    assert count_checks(wire, *[one.write()] * 4) == 4
 
 
-def test_pipelined_requests_look_at_the_keys_again(wire: Wire, path: Path) -> None:
+def test_writes_do_not_share_a_check(wire: Wire) -> None:
+    put = sign_by_botocore("PutItem", {"TableName": TABLE, "Item": KEY["Key"]})
+    for each in (sign_get(), put):
+        assert exchange(wire, each).status == 200
+    wire.scheduler._unshared_reads = 0
+    connection, _ = wire.connect()
+    connection.data_received(sign_get().write())
+    with mock.patch.object(_keyring, "_find_file_state", wraps=_keyring._find_file_state) as check:
+        assert exchange_fast(wire, put).status == 200
+    assert check.call_count == 1
+
+
+def test_pipelined_requests_check_the_keys_again(wire: Wire) -> None:
     """The second may have been sent after a revocation, although its iteration began before."""
     sent = sign_get().write()
     assert exchange(wire, sign_get()).status == 200
     wire.scheduler._unshared_reads = 0
-    assert count_looks(wire, sent + sent + sent) == 3
+    assert count_checks(wire, sent + sent + sent) == 3
 
 
-def test_a_request_that_arrives_in_parts_looks_at_the_keys_again(wire: Wire, path: Path) -> None:
+def test_a_request_that_arrives_in_parts_checks_the_keys_again(wire: Wire, path: Path) -> None:
     sent = sign_get().write()
     assert exchange(wire, sign_get()).status == 200
     wire.scheduler._unshared_reads = 0
@@ -249,6 +265,15 @@ def test_a_request_that_arrives_in_parts_looks_at_the_keys_again(wire: Wire, pat
 # Bounds.
 
 
+class Keys(dict[str, Entry]):
+    def find(self, access_key: str, *, is_shared: bool = False) -> Entry | None:
+        return self.get(access_key)
+
+    def put(self, access_key: str, token: str | None = None) -> None:
+        key = AccessKey(access_key, SECRET, "ada", token=token)
+        self[access_key] = Entry(key, AdminAuthorizer(), ())
+
+
 def keep(fast: FastVerifier, verifier: Verifier, sent: Signed) -> Headers:
     request = receive("POST", "/", sent.headers, sent.body)
     claim = verifier.read_claim(request, NOW)
@@ -258,25 +283,25 @@ def keep(fast: FastVerifier, verifier: Verifier, sent: Signed) -> Headers:
 
 
 def test_the_caches_are_bounded() -> None:
-    verifier = Verifier(REGION)
-    fast = FastVerifier(verifier)
+    verifier, keys = Verifier(REGION), Keys()
+    fast = FastVerifier(verifier, keys)
     for number in range(1_100):
         keep(fast, verifier, sign_get(access_key=f"{ACCESS_KEY}{number}"))
     assert 0 < len(fast._clients) <= 1_000
     (*_, client) = fast._clients.values()
-    entries = {client.access_key: entry(client.access_key)}
+    keys.put(client.access_key)
     for number in range(100):
         sent = sign_get(
             access_key=client.access_key, timestamp=f"20261115T120{number // 60}{number % 60:02}Z"
         )
         headers = receive("POST", "/", sent.headers, sent.body).headers
-        assert fast.find_entry(headers, sent.body, entries, NOW) is not None
+        assert fast.find_entry(headers, sent.body, NOW) is not None
     assert 0 < len(client.begun) <= 16
 
 
 def test_oversized_requests_are_not_cached() -> None:
-    verifier = Verifier(REGION)
-    fast = FastVerifier(verifier)
+    verifier, keys = Verifier(REGION), Keys()
+    fast = FastVerifier(verifier, keys)
     keep(fast, verifier, sign_get(**{f"header-{number}": "" for number in range(200)}))
     assert not fast._clients
     keep(fast, verifier, sign_get(note="x" * 2_000))
@@ -293,10 +318,6 @@ def test_invalid_requests_are_not_cached(wire: Wire) -> None:
 
 
 # Agreement with full verification.
-
-
-def entry(access_key: str, token: str | None = None) -> Entry:
-    return Entry(AccessKey(access_key, SECRET, "ada", token=token), AdminAuthorizer())
 
 
 names = st.sampled_from(
@@ -334,14 +355,15 @@ def test_the_fast_path_accepts_only_what_full_verification_accepts(
     token: str | None,
     seconds: float,
 ) -> None:
-    verifier = Verifier(REGION)
-    fast = FastVerifier(verifier)
+    verifier, keys = Verifier(REGION), Keys()
+    fast = FastVerifier(verifier, keys)
     for each in (*known, sent):
         keep(fast, verifier, each)
     for name, value in changes:
         sent = sent.set(name, value)
     request, now = receive("POST", "/", sent.headers, sent.body), NOW + seconds
-    found = fast.find_entry(request.headers, sent.body, {ACCESS_KEY: entry(ACCESS_KEY, token)}, now)
+    keys.put(ACCESS_KEY, token)
+    found = fast.find_entry(request.headers, sent.body, now)
     claim = verifier.read_claim(request, now)
     fault: ServiceError | None = (
         claim

@@ -349,10 +349,10 @@ def test_a_gate_that_fails_refuses_every_request(
     engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
-        def refresh(self) -> None:
+        def end_sharing(self) -> None:
             raise ZeroDivisionError
 
-        def find_authorizer(self, headers: object, body: bytes) -> None:
+        def find_authorizer(self, headers: object, body: bytes, *, is_shared: bool = False) -> None:
             raise ZeroDivisionError
 
         def find_refusal(self, request: object, call: WireCall) -> None:

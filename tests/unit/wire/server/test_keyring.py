@@ -16,7 +16,6 @@ from keyfold.errors import KeysUnusable
 from keyfold.wire.server._authorizers import AdminAuthorizer, Authorizer
 from keyfold.wire.server._keyring import (
     AccessKey,
-    Entry,
     Keyring,
     _parse,
     _write,
@@ -34,12 +33,6 @@ SECRET = "do-not-show-me"
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "keys.toml"
-
-
-def find(keyring: Keyring, access_key: str) -> Entry | None:
-    """Return the entry of a key as a request gets it."""
-    keyring.refresh()
-    return keyring.entries.get(access_key)
 
 
 def test_a_file_maps_keys_to_principals(path: Path) -> None:
@@ -264,26 +257,26 @@ def replace_file(path: Path, *blocks: str) -> None:
 def test_a_change_applies_at_once(path: Path) -> None:
     write_keys(path, block("A"))
     keyring = Keyring(str(path), admit_all)
-    assert find(keyring, "A") is not None
-    assert find(keyring, "B") is None
+    assert keyring.find("A") is not None
+    assert keyring.find("B") is None
     with changing_keys(str(path)) as keys:
         made = make_key("b", now=NOW, is_admin=True)
         keys[made.access_key] = made
-    entry = find(keyring, made.access_key)
+    entry = keyring.find(made.access_key)
     assert entry is not None
     assert entry.key == made
     with changing_keys(str(path)) as keys:
         del keys["A"]
-    assert find(keyring, "A") is None
-    assert find(keyring, made.access_key) is not None
+    assert keyring.find("A") is None
+    assert keyring.find(made.access_key) is not None
 
 
 def test_a_disabled_key_is_not_found(path: Path) -> None:
     write_keys(path, block("A"))
     keyring = Keyring(str(path), admit_all)
-    assert find(keyring, "A") is not None
+    assert keyring.find("A") is not None
     path.write_text(block("A", more="admin = true\ndisabled = true"), "utf-8")
-    assert find(keyring, "A") is None
+    assert keyring.find("A") is None
 
 
 @pytest.mark.parametrize("fault", ["malformed", "loose", "gone", "taken"])
@@ -305,7 +298,7 @@ def test_a_file_that_becomes_unusable_leaves_the_previous_keys_in_use(
             os.utime(path, (1, 1))
     with caplog.at_level(logging.ERROR):
         for _ in range(3):
-            assert find(keyring, "A") is not None
+            assert keyring.find("A") is not None
     (record,) = caplog.records
     assert record.name == "keyfold.server"
     assert record.getMessage().endswith("[keys-unusable] The previous keys stay in use.")
@@ -313,8 +306,8 @@ def test_a_file_that_becomes_unusable_leaves_the_previous_keys_in_use(
     monkeypatch.undo()
     # As soon as the file is usable again, it is read.
     replace_file(path, block("B"))
-    assert find(keyring, "A") is None
-    assert find(keyring, "B") is not None
+    assert keyring.find("A") is None
+    assert keyring.find("B") is not None
 
 
 def test_the_file_must_be_usable_at_the_start(path: Path) -> None:
@@ -332,7 +325,7 @@ def test_the_rights_of_a_key_are_prepared_once(path: Path) -> None:
 
     keyring = Keyring(str(path), prepare)
     for _ in range(3):
-        find(keyring, "A")
+        keyring.find("A")
     assert seen == [("ada", str(path.parent / "some" / "policy.json"))]
 
 
@@ -356,7 +349,7 @@ def test_a_changed_policy_is_read_again(path: Path, caplog: pytest.LogCaptureFix
         return Named(text)
 
     def text_of() -> str | None:
-        entry = find(keyring, "A")
+        entry = keyring.find("A")
         if entry is None:
             return None
         assert isinstance(entry.authorizer, Named)
@@ -372,7 +365,7 @@ def test_a_changed_policy_is_read_again(path: Path, caplog: pytest.LogCaptureFix
     assert "The previous rights of the key stay in use." in caplog.text
     with changing_keys(str(path)) as keys:
         del keys["B"]
-    assert (text_of(), find(keyring, "B")) == ("22", None)
+    assert (text_of(), keyring.find("B")) == ("22", None)
     # A key that is newly given an invalid policy is refused.
     replace_file(path, block("A", SECRET, 'policy = "policy.json"'))
     assert text_of() is None

@@ -24,10 +24,10 @@ class ReadingGate:
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
 
-    def refresh(self) -> None:
+    def end_sharing(self) -> None:
         pass
 
-    def find_authorizer(self, headers: Headers, body: bytes) -> None:
+    def find_authorizer(self, headers: Headers, body: bytes, *, is_shared: bool = False) -> None:
         return None
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
