@@ -106,7 +106,8 @@ def layouts(draw: st.DrawFn) -> Layout:
         "Local": IndexLayout("Local", ("pk",), True, (), ("b",)),
     }
     chosen = draw(st.sets(st.sampled_from(sorted(indexes))))
-    unique = draw(st.sampled_from([frozenset[str](), frozenset({"E0"})]))
+    named: list[dict[str, frozenset[str]]] = [{}, {"E0": frozenset({"E0.a"})}]
+    unique = draw(st.sampled_from(named))
     layout = Layout(
         TABLE, ("pk", "sk"), made, {name: indexes[name] for name in sorted(chosen)}, unique
     )

@@ -16,9 +16,9 @@ class Authority(NamedTuple):
     is_whole: bool = False
     # Replacing an existing item: only an expired one can be replaced, and it counts as absent.
     replaces_expired: bool = False
-    # Writing the guard items of this entity's unique values. The role is asked whether it may take
-    # unique values of the entity instead.
-    unique_of: str | None = None
+    # Writing guards of unique values, by their names. The role is asked whether it may take and
+    # release values of these names instead.
+    guards: frozenset[str] = frozenset()
 
 
 CALLER = Authority()

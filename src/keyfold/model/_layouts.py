@@ -57,7 +57,11 @@ def layout_of(table: DeclaredTable) -> Layout:
         table.key.names,
         areas,
         {index.name: _index_layout(table, index) for index in table.indexes},
-        frozenset(schema.name for schema in table.entities.values() if schema.unique),
+        {
+            schema.name: frozenset(field.guard for field in schema.unique.values())
+            for schema in table.entities.values()
+            if schema.unique
+        },
     )
 
 

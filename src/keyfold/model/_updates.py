@@ -339,6 +339,12 @@ class Update(Write[E_co], Generic[E_co]):
         unique = self.schema.unique
         return bool(unique) and bool(find_unique_sources(unique, self.actions))
 
+    @property
+    def guard_names(self) -> frozenset[str]:
+        """The names of the guards that the update changes."""
+        unique = self.schema.unique
+        return frozenset(unique[name].guard for name in find_unique_sources(unique, self.actions))
+
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing.
 

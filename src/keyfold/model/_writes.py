@@ -72,11 +72,16 @@ class Write(SingleRequest[E_co], Generic[E_co]):
         return bool(self.schema.unique)
 
     @property
+    def guard_names(self) -> frozenset[str]:
+        """The names of the guards that the write may change."""
+        return frozenset(field.guard for field in self.schema.unique.values())
+
+    @property
     def authority(self) -> Authority:
         """What the store does on its own authority when it runs the write."""
         if not self.schema.unique or not self.changes_unique:
             return CALLER
-        return Authority(unique_of=self.schema.name)
+        return Authority(guards=self.guard_names)
 
     def calls(self, now: datetime) -> Calls:
         """Return the call that writes the item."""
@@ -178,10 +183,10 @@ class Put(Write[E_co], Generic[E_co]):
         if self.presence is _ANY and not schema.version_field and not schema.unique:
             return CALLER
         replaces_expired = self.table.ttl is not None and self._needs_absence
-        unique_of = schema.name if schema.unique else None
-        if not replaces_expired and unique_of is None:
+        if not replaces_expired and not schema.unique:
             return CALLER
-        return Authority(replaces_expired=replaces_expired, unique_of=unique_of)
+        guards = self.guard_names if schema.unique else frozenset[str]()
+        return Authority(replaces_expired=replaces_expired, guards=guards)
 
     @property
     def _needs_absence(self) -> bool:

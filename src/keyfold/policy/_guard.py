@@ -48,6 +48,7 @@ class Guard:
         "_rights_by_partition",
         "_rules",
         "_tenant",
+        "_unique",
         "key_names",
         "layout",
         "partition",
@@ -57,6 +58,8 @@ class Guard:
     def __init__(self, layout: Layout, role: Role, ids: Mapping[str, str]) -> None:
         self.layout, self.role = layout, role
         self._rules = rules = rules_of(layout, role)
+        # The names of the guards that the role may take and release.
+        self._unique = layout.find_guard_names(role.unique)
         self._tenant = tenant = self._read_ids(ids)
         # A cache of texts of watched attributes that are not another tenant's; None for no text.
         self._own_by_attribute = [(each.attribute, {None}) for each in rules.watched]
@@ -176,16 +179,20 @@ class Guard:
             return _deny(access, found)
         return self._check_grant(access, found)
 
-    def check_unique(self, access: Access, entity: str) -> Denial | None:
-        """Return why a write may not take or release unique values of an entity; None if it may."""
-        if entity in self.role.unique or may_do_anything(self.role):
+    def check_unique(self, access: Access, names: frozenset[str]) -> Denial | None:
+        """Return why a write may not take or release unique values; None if it may.
+
+        `names` are those of the guards that it changes.
+        """
+        if names <= self._unique or may_do_anything(self.role):
             return None
-        return _deny(access, f"{self.role.name} may not take or release unique values of {entity}")
+        lacking = join_names(sorted(names - self._unique))
+        return _deny(access, f"{self.role.name} may not take or release unique values of {lacking}")
 
     def _check_raw_write(self, access: Access) -> Denial | None:
         """Return why a write that does not maintain guard items is denied; None if it is allowed.
 
-        A principal that could store a value guarded for another could later release that guard.
+        A principal could otherwise store a value that another has.
         """
         found = self._find(access.partition[0]) if access.partition else self._rules.everything
         if isinstance(found, Grant):

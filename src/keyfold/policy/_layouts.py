@@ -95,7 +95,7 @@ def _can_meet(one: Sequence[KeyTemplate | None], other: Sequence[KeyTemplate | N
 class Layout:
     """A table as policies see it: its key, its areas and its indexes.
 
-    `unique` names the entities with unique fields. A partition must be in one area at most;
+    `unique` has the names of the guards of unique fields, by entity. A partition must be in one area at most;
     `find_problems` reports violations.
     """
 
@@ -103,7 +103,7 @@ class Layout:
     key: tuple[str, ...]
     areas: Mapping[str, Area]
     indexes: Mapping[str, IndexLayout]
-    unique: frozenset[str] = frozenset()
+    unique: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     @property
     def key_names(self) -> TableKeyNames:
@@ -111,6 +111,10 @@ class Layout:
         partition, *sort = self.key
         indexes = {index.name: index.partition for index in self.indexes.values()}
         return TableKeyNames(partition, sort[0] if sort else None, indexes)
+
+    def find_guard_names(self, given: Iterable[str]) -> frozenset[str]:
+        """Return the names of guards that a role names by themselves, or by their entities."""
+        return frozenset[str]().union(*(self.unique.get(each, {each}) for each in given))
 
     def find_parts(self) -> set[str]:
         """Return the names of all parts in partition templates."""

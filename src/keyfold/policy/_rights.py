@@ -39,8 +39,9 @@ class Role:
     stands for the whole table. `tenant` names the part of key templates that holds the principal's
     id: in templates with that part, rights are for the principal's own partitions only. `hidden`
     and `fixed` map shards to stored attributes that the role may not see, or may not change.
-    `unique` names entities whose unique values the role may take and release; `operations` are
-    further operations of the API that it may call on the table.
+    `unique` names entities whose unique values the role may take and release, or the guards of
+    single fields, such as `"Member.email"`; `operations` are further operations of the API that it
+    may call on the table.
 
     >>> Role("customer", tenant="user", can={"orders": READ}).can["orders"]
     <Right.GET|QUERY: 3>

@@ -136,10 +136,15 @@ def _check_copies(subject: str, layout: Layout, role: Role) -> Iterator[str]:
 
 def _check_unique(subject: str, layout: Layout, role: Role) -> Iterator[str]:
     entities = {name for area in layout.areas.values() for name in area.entities}
-    for name in sorted(role.unique):
+    guards = frozenset[str]().union(*layout.unique.values())
+    for name in sorted(role.unique - layout.unique.keys() - guards):
         if name not in entities:
-            yield f"{subject} may take unique values of {name!r}, which is not an entity of the table."
-        elif name not in layout.unique:
+            known = ", ".join(sorted(guards)) or "none"
+            yield (
+                f"{subject} may take unique values of {name!r}, which is neither an entity of the "
+                f"table nor the name of its guards ({known})."
+            )
+        else:
             yield f"{subject} may take unique values of {name}, which has no unique fields."
 
 

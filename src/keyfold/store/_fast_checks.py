@@ -78,7 +78,7 @@ def admits(guards: Guards, call: ApiCall) -> bool:
 def _admits_item(guard: Guard | None, kind: str, body: _Body, authority: Authority) -> bool:
     rights, parameter, is_write = _RULES[kind]
     item: Item = body[parameter]
-    if guard is None or authority.unique_of is not None:
+    if guard is None or authority.guards:
         return False
     if kind in _UPDATES and not guard.watches_only_keys:
         # The values that an update gives to other attributes would have to be read.

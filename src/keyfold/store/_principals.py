@@ -118,8 +118,8 @@ class PrincipalSettings(StoreSettings):
         if authority.replaces_expired:
             access = access._replace(rights=access.rights & ~Right.UPDATE)
         self._deny(guard.check(access, keeps_unique=True))
-        if authority.unique_of is not None:
-            self._deny(guard.check_unique(access, authority.unique_of))
+        if authority.guards:
+            self._deny(guard.check_unique(access, authority.guards))
 
     def _deny(self, denial: Denial | None) -> None:
         if denial is not None:

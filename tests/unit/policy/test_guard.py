@@ -465,13 +465,33 @@ def test_an_id_must_have_the_type_of_its_key_part() -> None:
         Guard(table.layout, role, {"number": "42"})
 
 
+EMAIL = frozenset({"Member.email"})
+
+
+def test_a_role_may_list_the_guards_of_single_fields() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    class Person(Entity, table=table, key="P#{name}", unique={"email": "mail", "phone": "tel"}):
+        name: str
+        email: str
+        phone: str
+
+    role = Role("clerk", can={Person: ALL}, unique="mail")
+    guard = Guard(table.layout, role, {})
+    write = put("P#ada")
+    assert guard.check_unique(write, frozenset({"mail"})) is None
+    assert fact_of(guard.check_unique(write, frozenset({"mail", "tel"}))) == (
+        "clerk may not take or release unique values of tel"
+    )
+
+
 def test_unique_values_need_a_role_that_lists_them() -> None:
     write = put("U#ada")
-    assert ADA.check_unique(write, "Member") is None
-    assert KEEPER.check_unique(write, "Member") is None
+    assert ADA.check_unique(write, EMAIL) is None
+    assert KEEPER.check_unique(write, EMAIL) is None
     for guard, name in ((NURSE, "nurse"), (AUDITOR, "auditor")):
-        assert fact_of(guard.check_unique(write, "Member")) == (
-            f"{name} may not take or release unique values of Member"
+        assert fact_of(guard.check_unique(write, EMAIL)) == (
+            f"{name} may not take or release unique values of Member.email"
         )
 
 

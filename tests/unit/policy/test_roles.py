@@ -117,10 +117,14 @@ def test_hidden_and_fixed_attributes_must_be_stored_ones() -> None:
     ]
 
 
-def test_unique_must_name_an_entity_with_unique_fields() -> None:
+def test_unique_must_name_an_entity_with_unique_fields_or_guards() -> None:
     assert problems_of(Role("r", can={}, unique=[Member])) == []
+    assert problems_of(Role("r", can={}, unique=["Member.email"])) == []
     assert problems_of(Role("r", can={}, unique=["Membr", Note])) == [
-        "may take unique values of 'Membr', which is not an entity of the table.",
+        (
+            "may take unique values of 'Membr', which is neither an entity of the table nor the "
+            "name of its guards (Member.email)."
+        ),
         "may take unique values of Note, which has no unique fields.",
     ]
 
@@ -320,7 +324,8 @@ def test_a_shard_and_an_entity_outside_every_shard_must_have_different_names() -
 
 def test_a_layout_lists_areas_and_their_attributes() -> None:
     layout = layout_of(clinic)
-    assert (layout.table, layout.key, layout.unique) == ("Clinic", ("pk", "sk"), {"Member"})
+    assert (layout.table, layout.key) == ("Clinic", ("pk", "sk"))
+    assert layout.unique == {"Member": {"Member.email"}}
     assert {
         area.name: ([each.text for each in area.templates], area.entities, area.is_shard)
         for area in layout.areas.values()

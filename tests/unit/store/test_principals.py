@@ -353,7 +353,7 @@ def test_a_role_that_may_not_take_unique_values_may_change_the_rest(open_store: 
     store = open_store(table)
     store.run(Club(id="1", name="Jazz").create())
     steward = store.as_principal("steward")
-    fact = "steward may not take or release unique values of Club"
+    fact = "steward may not take or release unique values of Club.name"
     for request in (
         Club(id="2", name="Blues").create(),
         Club(id="2", name="Blues").create().or_get(),

@@ -437,22 +437,21 @@ class _Exporter:
         if everything is not None and not (WRITE | Right.GET).value & ~everything.rights:
             return
         writes = (Right.CREATE | Right.UPDATE | Right.DELETE).value
-        entities = sorted(
-            name
+        names = sorted(
+            guard
             for area in self._layout.areas.values()
-            for name in area.entities
-            if name in self._layout.unique
-            and area.name in self._grants
-            and self._grants[area.name].rights & writes
+            for entity in area.entities
+            for guard in self._layout.unique.get(entity, ())
+            if area.name in self._grants and self._grants[area.name].rights & writes
         )
-        if entities:
+        if names:
             self._add_gap(
                 "unique-values",
                 "narrower",
                 (),
-                join_names(entities),
-                "their unique values have guard items, which IAM cannot allow for one entity only, "
-                "so a store's writes of them are denied",
+                join_names(dict.fromkeys(names)),
+                "unique values have guard items, and IAM cannot keep a role from releasing those of "
+                "others, so a store's writes of these values are denied",
                 "Let a service with its own role write them.",
             )
 

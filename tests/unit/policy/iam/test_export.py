@@ -413,9 +413,10 @@ def test_the_partitions_of_unique_values_stay_closed() -> None:
 
 
 def test_a_gap_reports_that_unique_values_need_a_store() -> None:
-    layout = lay_out(PROFILE, unique=frozenset({"Profile0"}))
+    layout = lay_out(PROFILE, unique={"Profile0": frozenset({"Profile0.email"})})
     export = export_policy(layout, Role("customer", tenant="user", can={"profile": ALL}))
     assert kinds(export) == [("unique-values", "narrower")]
+    assert export.gaps[0].subject == "Profile0.email"
     reader = export_policy(layout, Role("customer", tenant="user", can={"profile": READ}))
     assert reader.gaps == ()
 
@@ -476,7 +477,7 @@ def test_a_gap_reads_as_a_sentence() -> None:
 def test_writes_may_not_name_unique_fields() -> None:
     users = replace(area("users", "U#{user}", "email"), unique=frozenset({"email"}))
     role = Role("r", tenant="user", can={"users": ALL}, unique=["Users0"])
-    export = export_policy(lay_out(users, unique=frozenset({"Users0"})), role)
+    export = export_policy(lay_out(users, unique={"Users0": frozenset({"Users0.email"})}), role)
     for each in export.document["Statement"]:
         writes = {f"dynamodb:{name}" for name in ("BatchWriteItem", "PutItem", "UpdateItem")}
         never = each["Condition"].get("ForAllValues:StringNotEquals")
