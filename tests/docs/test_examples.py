@@ -37,6 +37,21 @@ def test_the_examples_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    run_examples(page)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tutorial").glob("*.md")), ids=name_of)
+def test_a_tutorial_may_be_run_again(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_examples(page)
+    assert list(tmp_path.glob("*.db"))
+    run_examples(page)
+
+
+def run_examples(page: Path) -> None:
+    """Run the examples of a page as one program."""
     text = page.read_text("utf-8")
     namespace: dict[str, object] = {"__name__": "example"}
     for example in PYTHON.finditer(text):
