@@ -29,6 +29,7 @@ from keyfold.cli import (
     verify,
 )
 from keyfold.cli._errors import UsageError, asks_for_json, name_option, print_error
+from keyfold.cli._help import UncutGroup
 from keyfold.cli._options import show_examples
 from keyfold.errors import KeyfoldError
 
@@ -38,7 +39,8 @@ EXIT_USAGE = 2
 app = typer.Typer(
     name="keyfold",
     no_args_is_help=True,
-    add_completion=False,
+    cls=UncutGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
     # Plain help: it imports nothing extra, fits any terminal, and the reference pages show it.
     rich_markup_mode=None,
     # An unexpected error shows Python's own traceback, which a bug report needs.

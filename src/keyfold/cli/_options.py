@@ -6,17 +6,32 @@ from typing import Annotated
 
 import typer
 
-Design = Annotated[
+from keyfold.cli._completion import complete_tables
+
+TableArgument = Annotated[
     str | None,
     typer.Argument(
-        help="A design, or a table of your project, as in `keyfold patterns`; by default all "
-        "tables of the project.",
-        metavar="DESIGN",
+        help="As --table; by default all tables of the project.",
+        metavar="TABLE",
+        autocompletion=complete_tables,
     ),
 ]
-OwnTable = Annotated[
+OneTableArgument = Annotated[
     str | None,
-    typer.Option("--table", help="A table of your own, instead of DESIGN.", metavar="MODULE:NAME"),
+    typer.Argument(
+        help="As --table; by default the table of the project, if it has only one.",
+        metavar="TABLE",
+        autocompletion=complete_tables,
+    ),
+]
+TableOption = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        help="The table: a design, a table of your project, or MODULE:NAME.",
+        metavar="TABLE",
+        autocompletion=complete_tables,
+    ),
 ]
 Database = Annotated[
     str,

@@ -1,7 +1,7 @@
 """Lookup of the tables and access patterns that a command line names.
 
-A table is named as one of the included designs, as `--table module:name`, or by `[tool.keyfold]`
-in the project's pyproject.toml:
+A table is named as one of the included designs, as `module:name`, or by its own name if it is listed
+in `[tool.keyfold]` of the project's pyproject.toml:
 
     [tool.keyfold]
     tables = ["shop.tables:market"]
@@ -38,34 +38,50 @@ class Project(NamedTuple):
         return self.tables
 
 
-def find_tables(name: str | None, path: str | None, *, hint: str = "DESIGN") -> list[Table]:
+def find_tables(name: str | None, option: str | None = None) -> list[Table]:
     """Return the tables that a command line names; raises BadParameter.
 
-    `name` is a design or one of the project's tables, from the parameter that errors call `hint`;
-    `path` is MODULE:NAME. Without either, the result is all tables of the project.
+    `name` is the argument TABLE and `option` the value of --table: either is a design, one of the
+    project's tables, or MODULE:NAME. Without both, the result is all tables of the project.
     """
-    if path is not None:
-        if name is not None:
-            fact = f"{name} and --table {path} both name a table; give one of them."
-            raise typer.BadParameter(fact, param_hint="--table")
-        return [_load(path, "--table" if hint == "DESIGN" else hint, Path.cwd())]
+    if name is not None and option is not None:
+        fact = f"{name} and --table {option} both name a table; give one of them."
+        raise typer.BadParameter(fact, param_hint="--table")
+    hint = "TABLE" if option is None else "--table"
+    named = name if option is None else option
+    if named is not None and ":" in named:
+        return [_load(named, hint, Path.cwd())]
     project = find_project()
-    if name is None:
+    if named is None:
         tables = project.require_all()
         if not tables:
             fact = f"name a design, {_list_of(DESIGNS)}, or a table of your own: "
-            advice = "--table MODULE:NAME, or [tool.keyfold] tables in pyproject.toml."
+            advice = "MODULE:NAME, or [tool.keyfold] tables in pyproject.toml."
             raise typer.BadParameter(fact + advice, param_hint=hint)
         return tables
-    found = look_up_table(name, project.tables)
+    found = look_up_table(named, project.tables)
     if found is None:
         # The name may be that of a project table that failed to load.
         tables = project.require_all()
         known = _list_of([*(table.name for table in tables), *DESIGNS])
-        own = "--table MODULE:NAME" if hint == "DESIGN" else "MODULE:NAME"
-        fact = f"there is no table {name!r}; there are {known}. Name your own table as {own}."
+        fact = f"there is no table {named!r}; there are {known}. Name your own as MODULE:NAME."
         raise typer.BadParameter(fact, param_hint=hint)
     return [found]
+
+
+def find_table(name: str | None, option: str | None = None) -> Table:
+    """Return the one table that a command line names; raises BadParameter."""
+    tables = find_tables(name, option)
+    if len(tables) > 1:
+        known = _list_of([table.name for table in tables])
+        raise typer.BadParameter(f"name one of {known}.", param_hint="TABLE")
+    return tables[0]
+
+
+def list_paths() -> list[str]:
+    """Return the paths of the project's tables, without importing them; raises BadParameter."""
+    file = _find_project_file()
+    return [] if file is None else _read_paths(file)
 
 
 def look_up_table(name: str, project: Sequence[Table]) -> Table | None:
@@ -82,24 +98,27 @@ def look_up_table(name: str, project: Sequence[Table]) -> Table | None:
 
 def find_project() -> Project:
     """Return the tables that the nearest pyproject.toml lists, which may be none."""
-    here = Path.cwd()
     found = Project([], [])
-    for folder in (here, *here.parents):
-        file = folder / "pyproject.toml"
-        if not file.is_file():
-            continue
-        # Errors are collected: a table that cannot be loaded must not block the others.
+    file = _find_project_file()
+    if file is None:
+        return found
+    # Errors are collected: a table that cannot be loaded must not block the others.
+    try:
+        paths = _read_paths(file)
+    except typer.BadParameter as fault:
+        return Project([], [fault])
+    for path in paths:
         try:
-            paths = _read_paths(file)
+            found.tables.append(_load(path, str(file), file.parent))
         except typer.BadParameter as fault:
-            return Project([], [fault])
-        for path in paths:
-            try:
-                found.tables.append(_load(path, str(file), folder))
-            except typer.BadParameter as fault:
-                found.faults.append(fault)
-        break
+            found.faults.append(fault)
     return found
+
+
+def _find_project_file() -> Path | None:
+    here = Path.cwd()
+    files = (folder / "pyproject.toml" for folder in (here, *here.parents))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _read_paths(file: Path) -> list[str]:

@@ -33,14 +33,6 @@ def _check_rate(rate: float | None) -> float | None:
     return rate
 
 
-TableOption = Annotated[
-    str | None,
-    typer.Option(
-        help="The table's declaration, to validate items: a design, a table of your project, or "
-        "MODULE:NAME.",
-        metavar="MODULE:NAME",
-    ),
-]
 NameOption = Annotated[
     str | None,
     typer.Option(
@@ -88,15 +80,11 @@ NoVerifyOption = Annotated[
 ]
 
 
-def find_declared(text: str | None, hint: str = "--table") -> Table | None:
-    """Return the declared table that an option or argument names; raises BadParameter."""
-    from keyfold.cli._tables import find_tables
+def find_declared(text: str | None) -> Table | None:
+    """Return the declared table that --table names; raises BadParameter."""
+    from keyfold.cli._tables import find_table
 
-    if text is None:
-        return None
-    is_path = ":" in text
-    name, path = (None, text) if is_path else (text, None)
-    return find_tables(name, path, hint=hint)[0]
+    return None if text is None else find_table(None, text)
 
 
 def is_file(url: str) -> bool:

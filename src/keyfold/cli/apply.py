@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keyfold.cli._options import AsJson, Database, Design, OwnTable
+from keyfold.cli._options import AsJson, Database, TableArgument, TableOption
 from keyfold.cli.plan import AllowRemoval, show_plan, to_json
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ _SIGNS = {"begin": ">", "wait": ".", "done": "+", "postponed": "!"}
 
 
 def apply(
-    design: Design = None,
+    name: TableArgument = None,
     *,
     db: Database,
-    table: OwnTable = None,
+    table: TableOption = None,
     allow_removal: AllowRemoval = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +48,7 @@ def apply(
     from keyfold.connect import open_executor
     from keyfold.deploy import apply as apply_tables
 
-    tables = find_tables(design, table)
+    tables = find_tables(name, table)
     with open_executor(db, may_make=True) as database:
         reports = apply_tables(database, tables, allow_removal=allow_removal, on_event=_print_event)
     if as_json:

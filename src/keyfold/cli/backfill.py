@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli import _transfers
-from keyfold.cli._options import AsJson, Database
+from keyfold.cli._options import AsJson, Database, OneTableArgument, TableOption
 
 EXAMPLES = (
     "keyfold backfill market --db shop.db --dry-run",
@@ -17,15 +17,10 @@ EXAMPLES = (
 
 
 def backfill(
-    table: Annotated[
-        str,
-        typer.Argument(
-            help="The declaration: a design, a table of your project, or MODULE:NAME.",
-            metavar="TABLE",
-        ),
-    ],
+    declared: OneTableArgument = None,
     *,
     db: Database,
+    table: TableOption = None,
     name: _transfers.NameOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be changed, without changing it.")
@@ -50,11 +45,11 @@ def backfill(
 
     Exits with 1 if items match no entity, which are left unchanged, or if there are duplicates.
     """
+    from keyfold.cli._tables import find_table
     from keyfold.transfer import Options, TableLocation, backfill_table
 
-    declared = _transfers.find_declared(table, hint="TABLE")
-    assert declared is not None  # TABLE is a required argument
-    called = name or declared.name
+    found = find_table(declared, table)
+    called = name or found.name
     with (
         _transfers.open_source(db) as database,
         _transfers.ProgressDisplay(f"backfilling {called}") as display,
@@ -68,6 +63,6 @@ def backfill(
             write_rate=write_rate,
         )
         summary = backfill_table(
-            TableLocation(database, db, called), declared, options, is_dry=dry_run
+            TableLocation(database, db, called), found, options, is_dry=dry_run
         )
     _transfers.print_backfill(summary, as_json=as_json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyfold.cli import _transfers
-from keyfold.cli._options import AsJson
+from keyfold.cli._options import AsJson, TableOption
 
 if TYPE_CHECKING:
     from keyfold.transfer import Summary
@@ -26,7 +26,7 @@ def copy(
     source: Annotated[str, typer.Argument(help="The database to read.", metavar="FROM")],
     target: Annotated[str, typer.Argument(help="The database to write.", metavar="TO")],
     *,
-    table: _transfers.TableOption = None,
+    table: TableOption = None,
     name: _transfers.NameOption = None,
     new_name: Annotated[
         str | None,

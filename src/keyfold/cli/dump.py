@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli import _transfers
-from keyfold.cli._options import AsJson, Database
+from keyfold.cli._options import AsJson, Database, TableOption
 
 EXAMPLES = (
     "keyfold dump orders.jsonl.gz --db shop.db --name Orders",
@@ -31,7 +31,7 @@ def dump(
     file: Annotated[Path, typer.Argument(help="The file or folder to write.", metavar="FILE")],
     *,
     db: Database,
-    table: _transfers.TableOption = None,
+    table: TableOption = None,
     name: _transfers.NameOption = None,
     form: Annotated[
         Format | None,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._options import Design, OwnTable, show_examples
+from keyfold.cli._help import UncutGroup
+from keyfold.cli._options import TableArgument, TableOption, show_examples
 
 if TYPE_CHECKING:
     # Imported when a command runs, so that --help does not load the model.
@@ -21,6 +22,7 @@ app = typer.Typer(
     name="export",
     help="Export parts of a declaration, such as a role as an IAM policy.",
     no_args_is_help=True,
+    cls=UncutGroup,
     rich_markup_mode=None,
 )
 
@@ -42,10 +44,10 @@ def _export() -> None:
     )
 )
 def iam(
-    design: Design = None,
+    name: TableArgument = None,
     *,
     role: Annotated[str, typer.Option(help="The role that the table declares.", metavar="NAME")],
-    table: OwnTable = None,
+    table: TableOption = None,
     region: Annotated[str, typer.Option(help="The region in ARNs; * matches any.")] = "*",
     account: Annotated[str, typer.Option(help="The account in ARNs; * matches any.")] = "*",
     output: Annotated[
@@ -70,7 +72,7 @@ def iam(
     if _is_account(account) is None:
         fact = f"{account!r} is not an account id; those have 12 digits."
         raise typer.BadParameter(fact, param_hint="--account")
-    exports = _export_roles(find_tables(design, table), role, region, account)
+    exports = _export_roles(find_tables(name, table), role, region, account)
     document = _join(exports)
     text = json.dumps(document, indent=2, ensure_ascii=False)
     if output is not None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli import _transfers
-from keyfold.cli._options import AsJson, Database
+from keyfold.cli._options import AsJson, Database, TableOption
 from keyfold.cli.dump import Format
 
 EXAMPLES = (
@@ -23,7 +23,7 @@ def load(
     file: Annotated[Path, typer.Argument(help="The file or folder to read.", metavar="FILE")],
     *,
     db: Database,
-    table: _transfers.TableOption = None,
+    table: TableOption = None,
     name: _transfers.NameOption = None,
     form: Annotated[
         Format | None,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from keyfold.cli._options import AsJson, OwnTable
+from keyfold.cli._options import AsJson, TableArgument, TableOption
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
@@ -24,30 +22,25 @@ EXAMPLES = (
     "keyfold patterns --table shop.tables:market",
 )
 
-_PATTERN_WIDTH = 29
+_INDENT = "  "
 
 
 def patterns(
-    design: Annotated[
-        str | None,
-        typer.Argument(
-            help="A design (exchange_rates, letsgo, market or pantry), or a table of your project.",
-            metavar="DESIGN",
-        ),
-    ] = None,
+    name: TableArgument = None,
     *,
-    table: OwnTable = None,
+    table: TableOption = None,
     as_json: AsJson = False,
 ) -> None:
     """List a table's access patterns: their parameters and requests.
 
-    Needs no database. Without DESIGN and --table, it lists the patterns of all tables of your
-    project: those that pyproject.toml names in [tool.keyfold] as tables = ["module:name"].
+    Needs no database. The designs are exchange_rates, letsgo, market and pantry. Without a table,
+    it lists the patterns of all tables of your project: those that pyproject.toml names in
+    [tool.keyfold] as tables = ["module:name"].
     """
     from keyfold.cli._tables import find_tables
     from keyfold.cli._terminal import make_console
 
-    tables = find_tables(design, table)
+    tables = find_tables(name, table)
     if as_json:
         document = {"tables": [list_patterns(each) for each in tables]}
         print(json.dumps(document, indent=2, ensure_ascii=False))
@@ -105,43 +98,43 @@ def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
 
 
 def print_patterns(console: Console, table: Table) -> None:
-    """Print the patterns of a table, with their parameters and requests."""
-    from keyfold.cli._arguments import show_parameter
-    from keyfold.cli._terminal import join_styled, make_table
+    """Print the patterns of a table, with their parameters, descriptions and requests."""
+    from keyfold.cli._terminal import join_styled
 
-    console.print(
-        join_styled((table.name, "bold"), f"  {count_of(len(table.patterns), 'access pattern')}")
-    )
-    shown = make_table()
-    shown.add_column("pattern", width=_PATTERN_WIDTH, overflow="fold")
-    shown.add_column("parameters", overflow="fold", max_width=_PATTERN_WIDTH)
-    shown.add_column("requests", overflow="fold", ratio=1)
-    shown.add_column("calls", justify="right", no_wrap=True)
-    shown.add_column("warnings", no_wrap=True, min_width=7)
-    shown.expand = True
+    count = count_of(len(table.patterns), "access pattern")
+    console.print(join_styled((table.name, "bold"), f"  {count}"))
     for pattern in table.patterns.values():
-        parameters = "\n".join(show_parameter(pattern, each) for each in pattern.parameters)
-        name = _show_name(pattern)
-        explained = _explain(pattern)
-        if isinstance(explained, str):
-            shown.add_row(name, parameters, join_styled((explained, "dim")), "", "")
-            continue
-        notes = [("scans", explained.scans), ("filters", explained.filters)]
-        warnings = ", ".join(note for note, holds in notes if holds)
-        calls = f"{explained.round_trips}"
-        shown.add_row(name, parameters, _show_steps(explained), calls, warnings)
-    console.print(shown)
+        console.print()
+        _print_pattern(console, pattern)
     console.print()
 
 
-def _show_name(pattern: Pattern[..., Any]) -> Text:
-    """Return a pattern's name, with its function's name below if that differs."""
-    from keyfold.cli._tables import fold_name
+def _print_pattern(console: Console, pattern: Pattern[..., Any]) -> None:
+    """Print a pattern in lines that wrap, so that it can be read at any width."""
+    from keyfold.cli._arguments import show_parameter
     from keyfold.cli._terminal import join_styled
 
-    if fold_name(pattern.name) == fold_name(pattern.__name__):
-        return join_styled(pattern.name)
-    return join_styled(pattern.name, (f"\n{pattern.__name__.replace('_', '-')}", "dim"))
+    words = (show_parameter(pattern, each) for each in pattern.parameters)
+    lines = [join_styled((" ".join((pattern.__name__.replace("_", "-"), *words)), "cyan"))]
+    # The paragraphs of a docstring have line breaks of their own.
+    paragraphs = pattern.description.split("\n\n") if pattern.description else ()
+    lines += [join_styled(" ".join(each.split())) for each in paragraphs]
+    explained = _explain(pattern)
+    if isinstance(explained, str):
+        lines.append(join_styled((explained, "dim")))
+    else:
+        lines += [_show_steps(explained), join_styled((_show_cost(explained), "dim"))]
+    console.print(join_styled((pattern.name, "bold")), overflow="fold")
+    for line in lines:
+        for row in line.wrap(console, console.width - len(_INDENT), overflow="fold"):
+            row.rstrip()
+            console.print(join_styled(_INDENT) + row)
+
+
+def _show_cost(explained: Explanation) -> str:
+    notes = [("scans", explained.scans), ("filters", explained.filters)]
+    warnings = [note for note, holds in notes if holds]
+    return ", ".join((count_of(explained.round_trips, "call"), *warnings))
 
 
 def _show_steps(explained: Explanation) -> Text:

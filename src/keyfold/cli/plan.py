@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._options import AsJson, Database, Design, OwnTable
+from keyfold.cli._options import AsJson, Database, TableArgument, TableOption
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the engine.
@@ -27,10 +27,10 @@ AllowRemoval = Annotated[
 
 
 def plan(
-    design: Design = None,
+    name: TableArgument = None,
     *,
     db: Database,
-    table: OwnTable = None,
+    table: TableOption = None,
     allow_removal: AllowRemoval = False,
     as_json: AsJson = False,
 ) -> None:
@@ -47,7 +47,7 @@ def plan(
     from keyfold.connect import open_executor
     from keyfold.deploy import plan as make_plan
 
-    tables = find_tables(design, table)
+    tables = find_tables(name, table)
     file = None if "://" in db or db == ":memory:" else Path(db)
     is_new = file is not None and (not file.exists() or file.stat().st_size == 0)
     if is_new and not as_json:

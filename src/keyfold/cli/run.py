@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from keyfold.cli._options import AsJson, Database, Design, OwnTable
+from keyfold.cli._completion import complete_patterns, complete_tables_and_patterns
+from keyfold.cli._options import AsJson, Database, TableOption
 from keyfold.errors import ConditionFailed, TransactionFailed
 
 if TYPE_CHECKING:
@@ -31,13 +32,23 @@ EXAMPLES = (
 
 def run(
     context: typer.Context,
-    design: Design = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="As --table; by default all tables of the project.",
+            metavar="TABLE",
+            autocompletion=complete_tables_and_patterns,
+        ),
+    ] = None,
     pattern: Annotated[
-        str | None, typer.Argument(help="The pattern's name.", metavar="PATTERN")
+        str | None,
+        typer.Argument(
+            help="The pattern's name.", metavar="PATTERN", autocompletion=complete_patterns
+        ),
     ] = None,
     *,
     db: Database,
-    table: OwnTable = None,
+    table: TableOption = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -70,8 +81,8 @@ def run(
     from keyfold.cli._tables import find_pattern
     from keyfold.cli._terminal import make_console
 
-    # Without DESIGN, the words after it were parsed into its place: rebuild the list of words.
-    words = [each for each in (design, pattern, *context.args) if each is not None]
+    # Without TABLE, the words after it were parsed into its place: rebuild the list of words.
+    words = [each for each in (name, pattern, *context.args) if each is not None]
     tables, named, rest = _split(words, table)
     found, chosen = find_pattern(tables, named)
     if limit is not None and takes(chosen, "limit"):
@@ -109,9 +120,10 @@ def _split(words: list[str], path: str | None) -> tuple[list[Table], str, list[s
         project = find_project()
         # In a project, the pattern's name alone is enough.
         is_named = project == ([], []) or (
-            len(names) > 1 and look_up_table(names[0], project.tables) is not None
+            len(names) > 1
+            and (":" in names[0] or look_up_table(names[0], project.tables) is not None)
         )
-        tables = find_tables(names.pop(0) if names and is_named else None, None)
+        tables = find_tables(names.pop(0) if names and is_named else None)
     if not names:
         listed = "\n".join(f"  {name}" for each in tables for name in each.patterns)
         raise typer.BadParameter(f"name a pattern. There are:\n{listed}", param_hint="PATTERN")

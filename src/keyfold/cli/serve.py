@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from keyfold.cli._completion import complete_tables
+
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the model.
     from keyfold.model import Table
@@ -69,9 +71,10 @@ def serve(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="A table that declares the roles of keys; by default the tables of your project. "
-            "Repeatable.",
-            metavar="MODULE:NAME",
+            help="A table that declares the roles of keys: a design, a table of your project, or "
+            "MODULE:NAME; by default all tables of your project. Repeatable.",
+            metavar="TABLE",
+            autocompletion=complete_tables,
         ),
     ] = None,
     policy: Annotated[

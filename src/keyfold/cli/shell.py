@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from keyfold.cli._options import Database, OwnTable
+from keyfold.cli._options import Database, TableArgument, TableOption
 
 EXAMPLES = (
     "keyfold shell --db shop.db",
@@ -22,17 +22,10 @@ _PAGE = 25
 
 
 def shell(
-    design: Annotated[
-        str | None,
-        typer.Argument(
-            help="A design, or a table of your project, as in `keyfold patterns`; by default all "
-            "tables of the project, if any.",
-            metavar="DESIGN",
-        ),
-    ] = None,
+    name: TableArgument = None,
     *,
     db: Database,
-    table: OwnTable = None,
+    table: TableOption = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -59,8 +52,8 @@ def shell(
     from keyfold.cli._tables import find_project, find_tables
     from keyfold.connect import open_executor
 
-    if design is not None or table is not None:
-        tables = find_tables(design, table)
+    if name is not None or table is not None:
+        tables = find_tables(name, table)
     else:
         tables, faults = find_project()
         # Only a warning: statements need no declaration.

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._options import AsJson, Database, OwnTable, show_examples
+from keyfold.cli._help import UncutGroup
+from keyfold.cli._options import AsJson, Database, OneTableArgument, TableOption, show_examples
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
@@ -18,17 +19,10 @@ app = typer.Typer(
     name="stream",
     help="Deliver a table's changes to handlers; manage dead letters.",
     no_args_is_help=True,
+    cls=UncutGroup,
     rich_markup_mode=None,
 )
 
-_Design = Annotated[
-    str | None,
-    typer.Argument(
-        help="A design, or a table of your project, as in `keyfold patterns`; by default the "
-        "table of the project, if it has only one.",
-        metavar="DESIGN",
-    ),
-]
 _Name = Annotated[str, typer.Option("--name", help="The follower's name.", metavar="NAME")]
 
 
@@ -40,10 +34,10 @@ _Name = Annotated[str, typer.Option("--name", help="The follower's name.", metav
     )
 )
 def follow(
-    design: _Design = None,
+    declared: OneTableArgument = None,
     *,
     db: Database,
-    table: OwnTable = None,
+    table: TableOption = None,
     name: _Name = "default",
     worker: Annotated[
         str | None,
@@ -84,7 +78,7 @@ def follow(
     import threading
     from dataclasses import asdict
 
-    found = _find(design, table)
+    found = _find(declared, table)
     stop = threading.Event()
 
     def set_stop(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of signal handlers
@@ -125,10 +119,10 @@ def follow(
     ),
 )
 def dead_letters(
-    design: _Design = None,
+    declared: OneTableArgument = None,
     *,
     db: Database,
-    table: OwnTable = None,
+    table: TableOption = None,
     name: _Name = "default",
     as_json: AsJson = False,
 ) -> None:
@@ -144,7 +138,7 @@ def dead_letters(
 
     from keyfold.cli._terminal import make_console, make_table
 
-    found = _find(design, table)
+    found = _find(declared, table)
     with _open(found, db) as store:
         changes = store.dead_letters(found, name=name)
     if as_json:
@@ -177,10 +171,10 @@ def dead_letters(
     )
 )
 def retry(
-    design: _Design = None,
+    declared: OneTableArgument = None,
     *,
     db: Database,
-    table: OwnTable = None,
+    table: TableOption = None,
     name: _Name = "default",
     handler: Annotated[
         str | None, typer.Option(help="Only the dead letters of this handler.", metavar="NAME")
@@ -192,7 +186,7 @@ def retry(
     `keyfold stream follow`, if it is running or when you start it, then delivers them again, in
     order, followed by the changes that wait behind them.
     """
-    found = _find(design, table)
+    found = _find(declared, table)
     with _open(found, db) as store:
         marked = store.retry_dead_letters(found, handler=handler, name=name)
     if as_json:
@@ -201,14 +195,10 @@ def retry(
         print(f"{found.name}: {count_of(marked, 'dead letter')} scheduled for retry.")
 
 
-def _find(design: str | None, path: str | None) -> Table:
-    from keyfold.cli._tables import find_tables
+def _find(name: str | None, option: str | None) -> Table:
+    from keyfold.cli._tables import find_table
 
-    tables = find_tables(design, path)
-    if len(tables) > 1:
-        known = ", ".join(table.name for table in tables)
-        raise typer.BadParameter(f"name one of {known}.", param_hint="DESIGN")
-    return tables[0]
+    return find_table(name, option)
 
 
 def _open(table: Table, db: str) -> Store:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._options import AsJson, OwnTable
+from keyfold.cli._options import AsJson, TableOption
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def verify(
             envvar="KEYFOLD_DB",
         ),
     ] = None,
-    table: OwnTable = None,
+    table: TableOption = None,
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair the guards of unique values.")
     ] = False,

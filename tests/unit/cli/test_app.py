@@ -32,6 +32,26 @@ def test_help_lists_every_command(run: Run) -> None:
         assert f"\n  {command} " in outcome.out
 
 
+@pytest.mark.parametrize("columns", ["50", "80"])
+def test_help_cuts_no_summary(run: Run, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    for arguments in ((), ("stream",), ("keys",)):
+        shown = run(*arguments, "--help").out
+        assert "..." not in shown.replace("[ARGS]...", "")
+        assert "…" not in shown
+        assert max(map(len, shown.splitlines())) <= int(columns)
+    assert "Show what `keyfold apply` would change, without changing it." in " ".join(
+        run("--help").out.split()
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["stream"], ["stream", "follow"], ["run"], ["patterns"]])
+def test_h_is_help(run: Run, arguments: list[str]) -> None:
+    outcome = run(*arguments, "-h")
+    assert outcome.code == 0
+    assert outcome.out == run(*arguments, "--help").out
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command_shows_examples(run: Run, command: str) -> None:
     outcome = run(command, "--help")
@@ -69,7 +89,7 @@ def test_bad_usage_exits_with_two(run: Run, arguments: list[str]) -> None:
         (
             ["stream", "dead-letters", "markt", "--db", "made.db"],
             "usage",
-            "Invalid value for DESIGN: ",
+            "Invalid value for TABLE: ",
         ),
         (["unheard-of"], "usage", "No such command"),
     ],

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from keyfold.cli.patterns import print_patterns
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from tests.unit.cli.program import Run
 from tests.unit.cli.project import write_project
@@ -71,6 +73,28 @@ def test_a_pattern_is_shown_with_its_parameters_and_types(run: Run) -> None:
     assert "scans" in run("patterns", "pantry").out
 
 
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("width", [40, 80])
+def test_patterns_can_be_read_at_any_width(design: str, width: int) -> None:
+    table = DESIGNS[design]
+    shown = io.StringIO()
+    print_patterns(Console(file=shown, width=width, highlight=False), table)
+    lines = shown.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert not any(line.endswith(" ") for line in lines)
+    text = " ".join(shown.getvalue().split())
+    for pattern in table.patterns.values():
+        assert pattern.name in text
+        assert " ".join(pattern.description.split()) in text
+
+
+@pytest.mark.parametrize("name", ["market", "keyfold.designs.market:table"])
+def test_the_argument_and_the_option_name_tables_alike(run: Run, name: str) -> None:
+    by_argument, by_option = run("patterns", name), run("patterns", "--table", name)
+    assert by_argument == by_option
+    assert by_argument.out.startswith("Market  13 access patterns\n")
+
+
 def test_a_users_table_is_found_by_its_path(run: Run, folder: Path) -> None:
     path = write_project(folder, "shop_by_path")
     outcome = run("patterns", "--table", path)
@@ -111,7 +135,8 @@ def test_a_project_may_have_several_tables(run: Run, folder: Path) -> None:
         ([], "name a design, exchange_rates, letsgo, market, pantry, or a table of your own"),
         (["markt"], "there is no table 'markt'; there are exchange_rates, letsgo, market, pantry."),
         (["market", "--table", "a:b"], "both name a table; give one of them."),
-        (["--table", "shop"], "'shop' is not MODULE:NAME."),
+        (["--table", "shop"], "Invalid value for --table: there is no table 'shop'"),
+        (["--table", ":shop"], "':shop' is not MODULE:NAME."),
         (["--table", "nowhere.at_all:shop"], "there is no module 'nowhere'"),
         (["--table", "shop_there:cart"], "shop_there has no table 'cart'; it has shop."),
     ],

@@ -290,7 +290,7 @@ RATE = ("run", "exchange_rates")
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        (["run"], ["DESIGN"]),
+        (["run"], ["TABLE"]),
         (["run", "markt", "bonuses"], ["there is no table 'markt'; there are exchange_rates"]),
         ([*MARKET], ["name a pattern. There are:", "  Get user profile\n"]),
         ([*MARKET, "nothing"], ["Market has no pattern 'nothing'. There are:", "  Grant a reward"]),
