@@ -1,8 +1,11 @@
-"""Exactly the marked lines of `cases/` fail to type-check with pyright in strict mode.
+"""Exactly the marked lines of `cases/` fail to type-check, with pyright and with mypy, both strict.
 
-A line that must not type-check ends with a comment that names the rules it breaks:
+A line that must not type-check ends with a comment that names the rules of pyright it breaks:
 
     rate.stale = True  # error: reportAttributeAccessIssue
+
+Where mypy finds less, the comment goes on with `; not mypy`. Where mypy alone finds an error, which is
+a limit of mypy, the comment is `# mypy: error`.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CASES = sorted((ROOT / "tests" / "typing" / "cases").glob("*.py"))
 
-EXPECTED = re.compile(r"# error: (?P<rules>\w+(?:, \w+)*)$")
+EXPECTED = re.compile(r"# error: (?P<rules>\w+(?:, \w+)*)(?P<not_mypy>; not mypy)?$")
+MYPY_ALONE = re.compile(r"# mypy: error$")
+MYPY_ERROR = re.compile(r"^tests/typing/cases/(?P<case>\w+\.py:\d+): error: ", re.MULTILINE)
 
 # Cases use values only for their types.
 NOT_THE_POINT = ("reportUnusedClass", "reportUnusedExpression", "reportUnusedVariable")
@@ -75,6 +80,33 @@ def read_expected() -> set[str]:
 
 def test_exactly_the_marked_lines_fail_to_type_check(tmp_path: Path) -> None:
     found, expected = find_errors(write_project(tmp_path)), read_expected()
+    assert (sorted(found - expected), sorted(expected - found)) == ([], [])
+
+
+def find_mypy_errors(cache: Path) -> set[str]:
+    command = [sys.executable, "-m", "mypy", "--explicit-package-bases", "--cache-dir", cache]
+    checked = subprocess.run(
+        [*command, *(case.relative_to(ROOT) for case in CASES)],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        text=True,
+        env={**os.environ, "MYPYPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+    )
+    assert f"checked {len(CASES)} source files" in checked.stdout, checked.stdout + checked.stderr
+    return {found["case"] for found in MYPY_ERROR.finditer(checked.stdout)}
+
+
+def test_mypy_finds_the_same_lines(tmp_path: Path) -> None:
+    lines = {
+        f"{case.name}:{number}": line
+        for case in CASES
+        for number, line in enumerate(case.read_text("utf-8").splitlines(), 1)
+    }
+    marked = {place: EXPECTED.search(line) for place, line in lines.items()}
+    expected = {place for place, mark in marked.items() if mark and not mark["not_mypy"]}
+    expected |= {place for place, line in lines.items() if MYPY_ALONE.search(line)}
+    found = find_mypy_errors(tmp_path)
     assert (sorted(found - expected), sorted(expected - found)) == ([], [])
 
 

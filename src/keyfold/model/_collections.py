@@ -19,6 +19,7 @@ from keyfold.model._collection_checks import (
 )
 from keyfold.model._collection_ranges import join_ranges
 from keyfold.model._keys import Index, check_index
+from keyfold.model._metaclass import ModelMetaclass
 from keyfold.model._paged_reads import Query, at_least_one
 from keyfold.model._queries import make_query
 from keyfold.model._ranges import KeyState
@@ -200,7 +201,7 @@ class CollectionGet(DerivedRequest[C_co | None], Generic[C_co]):
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
-class CollectionMeta(type(BaseModel)):
+class CollectionMeta(ModelMetaclass):
     """Metaclass that tells type checkers that collections are frozen."""
 
 

@@ -24,6 +24,7 @@ from keyfold.model._edits import (
 from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
 from keyfold.model._keywords import check_keywords
+from keyfold.model._metaclass import ModelMetaclass
 from keyfold.model._operands import check_condition
 from keyfold.model._paged_reads import Query, Scan, check_segments
 from keyfold.model._patches import Patch, read_patch
@@ -63,7 +64,7 @@ _KEYWORDS = tuple(
 @dataclass_transform(
     kw_only_default=True, frozen_default=True, field_specifiers=(Field, attr, part)
 )
-class EntityMeta(type(BaseModel)):
+class EntityMeta(ModelMetaclass):
     """Metaclass of entities: what their classes have, and their instances do not."""
 
     if TYPE_CHECKING:

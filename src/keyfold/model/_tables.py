@@ -34,6 +34,7 @@ from keyfold.policy import Layout, Role
 from keyfold.values import AttributeValue
 
 E = TypeVar("E")
+E2 = TypeVar("E2")
 P = ParamSpec("P")
 R = TypeVar("R", bound=Request[Any])
 
@@ -196,6 +197,14 @@ class Table:
         arguments that `explain` cannot replace by placeholders.
         """
         return self.patterns.register(name, example)
+
+    # For two entities, mypy would infer their common base class where pyright infers a union.
+    @overload
+    def on_change(
+        self, one: type[E], other: type[E2], /, *, name: str | None = None, images: Images = ...
+    ) -> Callable[
+        [Callable[[Change[E | E2]], Reaction | Awaitable[Reaction]]], Handler[E | E2]
+    ]: ...
 
     @overload
     def on_change(

@@ -39,7 +39,7 @@ def change(rate: Rate, line: OrderLine) -> None:
     rate.stale = True  # error: reportAttributeAccessIssue
     line.sku = "y"  # error: reportAttributeAccessIssue
     rate.stail = True  # error: reportAttributeAccessIssue
-    del rate.base  # error: reportAttributeAccessIssue
+    del rate.base  # error: reportAttributeAccessIssue; not mypy
 
 
 def declare() -> None:
@@ -55,16 +55,16 @@ def declare() -> None:
     class Free(Entity, table=table, key="F#{name}", extra="allow", fallback=True):
         name: str = part()
 
-    class Odd(Entity, table=table, key="O#{name}", extra="maybe"):  # error: reportArgumentType
+    class Odd(Entity, table=table, key="O#{name}", extra="maybe"):  # error: reportArgumentType; not mypy
         name: str = part()
 
-    class Wrong(Entity, table="Things", key="T#{name}"):  # error: reportArgumentType
+    class Wrong(Entity, table="Things", key="T#{name}"):  # error: reportArgumentType; not mypy
         name: str
 
-    class Keyless(Entity, table=table, key=1):  # error: reportArgumentType
+    class Keyless(Entity, table=table, key=1):  # error: reportArgumentType; not mypy
         name: str
 
-    class Typo(Entity, tabel=table, key="T#{name}"):  # error: reportArgumentType
+    class Typo(Entity, tabel=table, key="T#{name}"):  # error: reportArgumentType; not mypy
         name: str
 
     class Shadow(Entity, table=table, key="T#{name}"):
@@ -95,12 +95,12 @@ class Booking(Entity, table=Table("Bookings", key=Key("pk")), key="B#{id}"):
     def total(self) -> int:
         return self.price * self.count
 
-    @computed_field(depends=("price",), return_type=str, alias="Shown")
+    @computed_field(depends=("price",), return_type=str, alias="Shown")  # mypy: error
     @property
     def shown(self) -> str:
         return str(self.price)
 
-    @computed_field()
+    @computed_field()  # mypy: error
     @cached_property
     def kept(self) -> bytes:
         return b""
@@ -109,8 +109,8 @@ class Booking(Entity, table=Table("Bookings", key=Key("pk")), key="B#{id}"):
 def compute() -> None:
     booking = Booking(id="a", price=1, count=2)
     assert_type(booking.total, int)
-    assert_type(booking.shown, str)
-    assert_type(booking.kept, bytes)
+    assert_type(booking.shown, str)  # mypy: error
+    assert_type(booking.kept, bytes)  # mypy: error
     assert_type(booking.check_total(), Booking)
     booking.total = 5  # error: reportAttributeAccessIssue
     booking.shown = "x"  # error: reportAttributeAccessIssue
@@ -133,7 +133,7 @@ class Member(Entity, table=club, key="M#{id}", kind=("Member", "User")):
 def declare_wrongly() -> None:
     attr(was=5)  # error: reportArgumentType
 
-    class Guest(Entity, table=club, key="G#{id}", kind=5):  # error: reportArgumentType
+    class Guest(Entity, table=club, key="G#{id}", kind=5):  # error: reportArgumentType; not mypy
         id: str = part()
 
     Guest(id="1")

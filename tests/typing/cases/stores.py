@@ -50,15 +50,15 @@ def sync() -> None:
         store.as_principal("customer", user=7)  # error: reportArgumentType
         store.as_principal("customer", "ada")  # error: reportCallIssue
     with rates.open(":memory:", clock=time.time, on_call=[show]) as store:
-        assert_type(store, Store)
-        assert_type(store.run(Rate.get(base="USD", target="EUR")), Rate | None)
+        assert_type(store, Store)  # mypy: error
+        assert_type(store.run(Rate.get(base="USD", target="EUR")), Rate | None)  # mypy: error
     with market.open(client=object(), streams_client=object()) as store:
-        assert_type(store, Store)
-    rates.open(":memory:", on_invalid="skip")  # error: reportArgumentType
-    rates.open(7)  # error: reportArgumentType
-    rates.open(rates, ":memory:")  # error: reportCallIssue
+        assert_type(store, Store)  # mypy: error
+    rates.open(":memory:", on_invalid="skip")  # error: reportArgumentType; not mypy
+    rates.open(7)  # error: reportArgumentType; not mypy
+    rates.open(rates, ":memory:")  # error: reportCallIssue; not mypy
     assert_type(model.Table("Rates", key=Key("pk")), Table)
-    assert_type(Table.open(rates, "rates.db", durability="process"), Store)
+    assert_type(Table.open(rates, "rates.db", durability="process"), Store)  # mypy: error
     keyfold.opne(rates, ":memory:")  # error: reportAttributeAccessIssue, reportUnknownMemberType
     keyfold.open("rates", ":memory:")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_invalid="skip")  # error: reportArgumentType
@@ -92,8 +92,8 @@ async def not_sync(rate: Rate) -> None:
         for each in store.iterate(get_by_base("USD")):  # error: reportGeneralTypeIssues, reportUnknownVariableType
             pass
     async with rates.open_async("dynamodb://eu-west-1", on_invalid="raise") as store:
-        assert_type(store, AsyncStore)
-        assert_type(await store.run(Rate.get(base="USD", target="EUR")), Rate | None)
-    rates.open_async(":memory:", cursor_key="secret")  # error: reportArgumentType
+        assert_type(store, AsyncStore)  # mypy: error
+        assert_type(await store.run(Rate.get(base="USD", target="EUR")), Rate | None)  # mypy: error
+    rates.open_async(":memory:", cursor_key="secret")  # error: reportArgumentType; not mypy
     with keyfold.open_async(rates, ":memory:") as store:  # error: reportGeneralTypeIssues, reportUnknownVariableType
         pass

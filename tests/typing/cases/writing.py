@@ -116,9 +116,9 @@ def conditions() -> None:
     assert_type(Rate.f.base.begins_with("U"), Condition)
     assert_type(Rate.f.expires.exists(), Condition)
     stale & True  # error: reportOperatorIssue
-    if stale:  # error: reportGeneralTypeIssues
+    if stale:  # error: reportGeneralTypeIssues; not mypy
         pass
-    not stale  # error: reportGeneralTypeIssues
+    not stale  # error: reportGeneralTypeIssues; not mypy
 
 
 def together(store: Store, rate: Rate, order: Order, line: OrderLine) -> None:
