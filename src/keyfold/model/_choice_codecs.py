@@ -12,6 +12,7 @@ from pydantic_core import SchemaValidator
 
 from keyfold.errors import ValueInvalid
 from keyfold.model._any_values import decode_any, encode_any
+from keyfold.model._placeholders import Placeholder
 from keyfold.model._undeclared import keep_in_model
 from keyfold.model._value_codecs import Decode, TypeRefused, ValueCodec, take_placeholders
 from keyfold.values import AttributeValue, Item
@@ -22,20 +23,30 @@ if TYPE_CHECKING:
 
 def enum_codec(kind: type[Enum]) -> ValueCodec:
     """Return the codec of an enum, whose members are stored as their values; raises TypeRefused."""
-
-    def encode(value: Any) -> AttributeValue:
-        return encode_any((value if isinstance(value, kind) else kind(value)).value)
-
     stored = [(_encode_option(member.value, str(member)), member) for member in kind]
     kinds = frozenset(each for value, _ in stored for each in value)
-    decode = _decode_options(stored, find_values=True)
-    return ValueCodec(take_placeholders(encode), decode, kinds, python=kind)
+    # The usual case, and the fast path: a member of an enum of texts.
+    is_text = all(member.value.__class__ is str for member in kind)
+
+    def encode(value: Any) -> AttributeValue:
+        if is_text and value.__class__ is kind:
+            return {"S": value._value_}
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
+        return encode_any((value if isinstance(value, kind) else kind(value)).value)
+
+    return ValueCodec(encode, _decode_options(stored, find_values=True), kinds, python=kind)
 
 
 def literal_codec(options: tuple[Any, ...]) -> ValueCodec:
     """Return the codec of a Literal; raises TypeRefused."""
+    is_text = all(each.__class__ is str for each in options)
 
     def encode(value: Any) -> AttributeValue:
+        if is_text and value.__class__ is str and value in options:
+            return {"S": value}
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
         is_bool = isinstance(value, bool)  # True equals 1
         for each in options:
             if each == value and isinstance(each, bool) is is_bool:
@@ -44,7 +55,7 @@ def literal_codec(options: tuple[Any, ...]) -> ValueCodec:
 
     stored = [(_encode_option(each, repr(each)), each) for each in options if each is not None]
     kinds = frozenset(kind for value, _ in stored for kind in value)
-    return ValueCodec(take_placeholders(encode), _decode_options(stored), kinds)
+    return ValueCodec(encode, _decode_options(stored), kinds)
 
 
 def _encode_option(value: Any, shown: str) -> AttributeValue:

@@ -112,6 +112,8 @@ def map_codec(key: ValueCodec, member: ValueCodec, key_name: str) -> ValueCodec:
         return _BOOLEANS.get(name, name) if kind == "BOOL" else name
 
     def encode_map(value: Any) -> AttributeValue:
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
         return {"M": {encode_name(name): encode(each) for name, each in value.items()}}
 
     def decode_map(value: AttributeValue) -> Any:
@@ -121,7 +123,7 @@ def map_codec(key: ValueCodec, member: ValueCodec, key_name: str) -> ValueCodec:
 
     is_plain = member.decode is None and kind == "S" and key.decode is None
     return ValueCodec(
-        take_placeholders(encode_map),
+        encode_map,
         None if is_plain else decode_map,
         _MAP,
         members=member,

@@ -9,10 +9,11 @@ from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
-from keyfold.model._codecs import CodecRules, ModelCodec, codec_for
-from keyfold.model._codecs import read_fields as read_model_fields
+from keyfold.model._codecs import ModelCodec
 from keyfold.model._completion import find_timestamp_problems, read_completion
 from keyfold.model._cross_checks import find_cross_checks, find_depends_problems
+from keyfold.model._field_codecs import CodecRules, codec_for
+from keyfold.model._field_codecs import read_fields as read_model_fields
 from keyfold.model._fields import CountsWrites
 from keyfold.model._former_names import find_former_problems
 from keyfold.model._key_types import find_key_type, find_secret_problem

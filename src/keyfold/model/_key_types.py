@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.keys._annotations import ConvertedType, find_type
-from keyfold.model._codecs import StoredField
+from keyfold.model._codecs import StoredField, is_email
 from keyfold.model._own_codecs import find_own_codec
 from keyfold.model._scalar_codecs import find_plain_type
 
@@ -18,9 +18,7 @@ def find_key_type(field: StoredField) -> Any:
     if field.codec.is_secret:
         return str  # which is refused with its own reason
     kind = find_type(field.annotation)
-    if getattr(kind, "__module__", "") == "pydantic.networks" and kind.__name__ == "EmailStr":
-        return str
-    return find_plain_type(kind)
+    return str if is_email(kind) else find_plain_type(kind)
 
 
 def find_secret_problem(owner: str, field: StoredField, use: str) -> str:

@@ -15,8 +15,8 @@ from keyfold.errors import DeclarationInvalid, MissingKeyPart, QueryInvalid
 from keyfold.keys import find_collision
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
-from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
+from keyfold.model._field_codecs import as_written
 from keyfold.model._keys import Index, Key, Shard, check_index, key_schema
 from keyfold.model._late_methods import LateMethod
 from keyfold.model._layouts import find_policy_problems, layout_of

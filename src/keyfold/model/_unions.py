@@ -19,7 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from keyfold.errors import KeyfoldError
 from keyfold.model._any_values import decode_any
-from keyfold.model._codecs import CodecRules, ModelCodec, annotate, codec_for
+from keyfold.model._codecs import ModelCodec, annotate
+from keyfold.model._field_codecs import CodecRules, codec_for
 from keyfold.model._own_codecs import find_own_codec
 from keyfold.model._records import read_record
 from keyfold.model._samples import guess_samples, samples_of

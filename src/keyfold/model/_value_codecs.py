@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from keyfold.model._any_values import Encode
@@ -37,11 +37,12 @@ class ValueCodec:
     model: ModelCodec | None = None
     python: type[Any] | None = None
     is_secret: bool = False
+    # Whether the value is a nested model, or has nested models as members.
+    has_models: bool = field(init=False)
 
-    @property
-    def has_models(self) -> bool:
-        """Whether the value is a nested model, or has nested models as members."""
-        return self.model is not None or (self.members is not None and self.members.has_models)
+    def __post_init__(self) -> None:
+        inside = self.members is not None and self.members.has_models
+        object.__setattr__(self, "has_models", self.model is not None or inside)
 
     def show(self, value: object) -> str:
         """Return a value as text for a message; secrets are masked."""

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
+import keyfold
+from keyfold import Entity, Key, Table, attr, part
 from keyfold.cli._shell._entries import Entries
 from keyfold.cli._shell._history import History, find_history_file
 from keyfold.cli._shell._prompt import run_lines
@@ -314,3 +317,25 @@ def test_without_a_writable_folder_there_is_no_history(tmp_path: Path) -> None:
     assert history.add("tables") == ["tables"]
     assert history.entries == ["tables"]
     assert History(None).add("tables") == ["tables"]
+
+
+# Secrets.
+
+
+def test_the_secrets_of_declared_tables_are_masked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    users = Table("Users", key=Key("pk"))
+
+    class User(Entity, table=users, key="USER#{name}"):
+        name: str = part()
+        token: SecretStr = attr("t")
+
+    with keyfold.open(users, tmp_path / "users.db") as store:
+        store.run(User(name="ada", token=SecretStr("hunter2")).put())
+    with open_executor(str(tmp_path / "users.db")) as executor:
+        for as_json in (False, True):
+            Session(executor, [users], as_json=as_json).run('SELECT * FROM "Users"')
+            shown = capsys.readouterr().out
+            assert "**********" in shown
+            assert "hunter2" not in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,6 +14,7 @@ from enum import Enum
 from fractions import Fraction
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Network
 from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, NotRequired, TypeVar
 
 import pytest
@@ -25,6 +27,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
+    EmailStr,
     Field,
     FilePath,
     FutureDate,
@@ -337,3 +340,23 @@ def test_the_text_of_a_value_is_converted_in_a_condition() -> None:
 def test_a_type_variable_without_a_value_is_any() -> None:
     item = declare(Page)(id="1", value=Page[Any](items=[1, "a"])).put().item
     assert item["value"] == {"M": {"items": {"L": [{"N": "1"}, {"S": "a"}]}}}
+
+
+def test_an_email_address_can_be_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    def validate_email(text: str, **options: Any) -> Any:
+        return SimpleNamespace(normalized=text.lower(), local_part=text.partition("@")[0])
+
+    # Pydantic checks addresses with a package that need not be installed.
+    module = SimpleNamespace(validate_email=validate_email, EmailNotValidError=ValueError)
+    monkeypatch.setitem(sys.modules, "email_validator", module)
+    monkeypatch.setattr("pydantic.networks.version", "{:.0}2.2.0".format)
+    monkeypatch.setattr("pydantic.networks.email_validator", module, raising=False)
+
+    class User(Entity, table=Table("Users", key=Key("pk")), key="USER#{email}", unique="other"):
+        email: EmailStr = part()
+        other: EmailStr | None = None
+
+    user = User(email="Ada@example.com", other="Bob@example.com")
+    assert user.create().item["pk"] == {"S": "USER#ada@example.com"}
+    assert User.get(email="ADA@example.com").key == {"pk": {"S": "USER#ada@example.com"}}
+    assert User.keyfold_schema().decode(user.create().item) == user
