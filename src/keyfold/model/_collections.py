@@ -256,7 +256,8 @@ def _fields_of(schema: EntitySchema, index: Index | None) -> frozenset[str]:
     """Return the fields of an entity's key in the table or in an index."""
     if index is None:
         return schema.key_fields
-    return frozenset(name for part in schema.index_keys.get(index.name, ()) for name in part.fields)
+    alternatives = schema.index_alternatives.get(index.name, ())
+    return frozenset(name for each in alternatives for part in each for name in part.fields)
 
 
 def _check_partitions(

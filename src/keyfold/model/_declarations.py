@@ -16,6 +16,12 @@ from keyfold.model._field_codecs import CodecRules, codec_for
 from keyfold.model._field_codecs import read_fields as read_model_fields
 from keyfold.model._fields import CountsWrites
 from keyfold.model._former_names import find_former_problems
+from keyfold.model._index_choices import (
+    Alternative,
+    find_choice_problems,
+    join_alternatives,
+    text_of,
+)
 from keyfold.model._key_types import find_key_type, find_secret_problem
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
@@ -35,7 +41,8 @@ class Declaration:
     """The options of an entity's class statement."""
 
     key: tuple[str, ...]
-    index_templates: Mapping[Index, tuple[str, ...]]
+    # For each index, one or several templates for each attribute of its key.
+    index_templates: Mapping[Index, tuple[tuple[str, ...], ...]]
     # The values of the type attribute, the newest first; empty for the class name.
     kinds: tuple[str, ...]
     unique: UniqueNames
@@ -79,7 +86,9 @@ def build_schema(
         return None
     reader = _KeyReader(name, table, declaration, codec, problems)
     keys = reader.read_primary()
-    index_keys = reader.read_indexes(keys)
+    alternatives = reader.read_indexes(keys)
+    index_keys = {name: join_alternatives(each) for name, each in alternatives.items()}
+    reader.check_same(index_keys)
     computed = _read_computed(entity, name_of, problems)
     own = {part.attribute for part in keys if part.template is not None}
     own |= {
@@ -126,6 +135,7 @@ def build_schema(
         partition=partition,
         sort=rest[0] if rest else None,
         index_keys=index_keys,
+        index_alternatives=alternatives,
         computed=computed,
         kinds=kinds,
         type_attribute=None if type_attribute is None else (type_attribute, kinds[0]),
@@ -217,8 +227,8 @@ class _KeyReader:
         pairs = zip(self.table.key.names, self.declaration.key, strict=True)
         return tuple(self._read_part(attribute, text) for attribute, text in pairs)
 
-    def read_indexes(self, keys: tuple[KeyPart, ...]) -> dict[str, tuple[KeyPart, ...]]:
-        """Return the key parts of each index that the entity can be in, by index name."""
+    def read_indexes(self, keys: tuple[KeyPart, ...]) -> dict[str, tuple[Alternative, ...]]:
+        """Return the keys that the entity can have in each index, by index name."""
         templates = self.declaration.index_templates
         for index in templates:
             if not any(each is index for each in self.table.indexes):
@@ -226,15 +236,18 @@ class _KeyReader:
                     f"{self.owner}: {index.name} is not an index of {self.table.name}."
                 )
         primary = dict(zip(self.table.key.names, keys, strict=True))
-        found: dict[str, tuple[KeyPart, ...]] = {}
+        found: dict[str, tuple[Alternative, ...]] = {}
         for index in self.table.indexes:
             if index in templates:
-                parts = self._read_templates(index, templates[index], primary)
+                read = [self._read_templates(index, each, primary) for each in templates[index]]
             else:
-                parts = self._read_attributes(index, primary)
-            if parts is not None:
-                found[index.name] = parts
-        self._check_same(found)
+                read = [self._read_attributes(index, primary)]
+            alternatives = tuple(each for each in read if each is not None)
+            if alternatives and len(alternatives) == len(read):
+                if len(read) > 1:
+                    owner, fields = f"{self.owner} by {index.name}", self.codec.fields
+                    self.problems += find_choice_problems(owner, index.key, alternatives, fields)
+                found[index.name] = alternatives
         return found
 
     def _read_templates(
@@ -251,10 +264,10 @@ class _KeyReader:
         for attribute, text in zip(names, texts, strict=True):
             part = self._read_part(attribute, text)
             if attribute in primary:
-                if part != primary[attribute] and _text(part) != _text(primary[attribute]):
+                if part != primary[attribute] and text_of(part) != text_of(primary[attribute]):
                     self.problems.append(
                         f"{self.owner}: {attribute!r} in {index.name} is part of the item's key, "
-                        f"so its template must be {_text(primary[attribute])!r}, not {text!r}."
+                        f"so its template must be {text_of(primary[attribute])!r}, not {text!r}."
                     )
                 part = primary[attribute]
             parts.append(part)
@@ -297,22 +310,17 @@ class _KeyReader:
             self.problems.append(str(error).removesuffix(f" [{error.code}]"))
             return None
 
-    def _check_same(self, index_keys: Mapping[str, tuple[KeyPart, ...]]) -> None:
+    def check_same(self, index_keys: Mapping[str, tuple[KeyPart, ...]]) -> None:
+        """Report key attributes that have different templates for different indexes."""
         seen: dict[str, tuple[str, str]] = {}
         for index, parts in index_keys.items():
             for part in parts:
-                other, text = seen.setdefault(part.attribute, (index, _text(part)))
-                if text != _text(part):
+                other, text = seen.setdefault(part.attribute, (index, text_of(part)))
+                if text != text_of(part):
                     self.problems.append(
                         f"{self.owner}: {part.attribute!r} is {text!r} for {other} but "
-                        f"{_text(part)!r} for {index}; an item has one value of it."
+                        f"{text_of(part)!r} for {index}; an item has one value of it."
                     )
-
-
-def _text(part: KeyPart) -> str:
-    if part.held_by is not None:
-        return "{" + part.held_by.name + "}"
-    return "" if part.template is None else part.template.text
 
 
 def _read_computed(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from inspect import get_annotations
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
@@ -50,7 +50,7 @@ class EntityOptions(ConfigDict, total=False):
 
     table: Table
     key: KeyDeclaration
-    indexes: Mapping[Index, str | Sequence[str]]
+    indexes: Mapping[Index, str | Sequence[str] | Sequence[Sequence[str]]]
     kind: str | Sequence[str]
     unique: str | Sequence[str] | Mapping[str, str]
     fallback: bool
@@ -105,7 +105,7 @@ def _read_declaration(name: str, options: EntityOptions, upgrade: Upgrade | None
     return Declaration(
         key=_read_key(key),
         index_templates={
-            index: _as_tuple(templates) for index, templates in options.get("indexes", {}).items()
+            index: _read_templates(each) for index, each in options.get("indexes", {}).items()
         },
         kinds=_as_tuple(options.get("kind", ())),
         unique=read_unique(options.get("unique", ())),
@@ -117,6 +117,15 @@ def _read_declaration(name: str, options: EntityOptions, upgrade: Upgrade | None
 
 def _as_tuple(texts: str | Sequence[str]) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
+def _read_templates(
+    texts: str | Sequence[str] | Sequence[Sequence[str]],
+) -> tuple[tuple[str, ...], ...]:
+    """Return the templates of an index key: one for each attribute, or several such groups."""
+    if isinstance(texts, str) or all(isinstance(each, str) for each in texts):
+        return (_as_tuple(cast("str | Sequence[str]", texts)),)
+    return tuple(map(_as_tuple, texts))
 
 
 def _read_key(key: KeyDeclaration) -> tuple[str, ...]:
@@ -155,7 +164,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
     `table` is the table, and `key` has a template for each of its key attributes. `indexes` has
     the templates of index keys; an entity is in an index only while all fields of its index key
-    have values (a sparse index). `unique` names fields whose values no other entity may have, or
+    have values (a sparse index). For several groups of templates, as in `[("OPEN#{owner}", "{due}"),
+    ("FREE", "{due}")]`, it has the key of the first group whose fields have values. `unique` names fields whose values no other entity may have, or
     maps them to the names of their guards.
     `kind` is the value of the table's type attribute, by default the class name. A renamed class
     lists its former ones after the current one: `kind=("Member", "User")` writes Member and reads

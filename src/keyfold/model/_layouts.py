@@ -118,7 +118,8 @@ def _find_copies(members: list[EntitySchema]) -> dict[str, frozenset[str]]:
     """Return, for each attribute, the key attributes that contain a copy of its value."""
     copies: dict[str, frozenset[str]] = {}
     for schema in members:
-        parts = [*schema.keys, *(each for index in schema.index_keys.values() for each in index)]
+        alternatives = [each for index in schema.index_alternatives.values() for each in index]
+        parts = [*schema.keys, *(part for each in alternatives for part in each)]
         for part in parts:
             for name in part.fields:
                 field = schema.fields[name]
@@ -160,17 +161,24 @@ def _template_of(part: KeyPart) -> KeyTemplate | None:
 def _index_layout(table: DeclaredTable, index: Index) -> IndexLayout:
     entries: list[IndexEntry] = []
     for schema in table.entities.values():
-        parts = schema.index_keys.get(index.name)
-        if parts is not None:
-            templates = tuple(map(_template_of, parts[: len(index.key.partition)]))
+        alternatives = schema.index_alternatives.get(index.name)
+        if alternatives is not None:
+            count = len(index.key.partition)
+            found = [tuple(map(_template_of, each[:count])) for each in alternatives]
         elif schema.codec.has_extra:
             # Free-form attributes may have the names of the index key, with any value.
             known = {part.attribute: part for part in schema.keys}
-            templates = tuple(
-                _template_of(known[name]) if name in known else None for name in index.key.partition
-            )
+            found = [
+                tuple(
+                    _template_of(known[name]) if name in known else None
+                    for name in index.key.partition
+                )
+            ]
         else:
             continue
-        entries.append(IndexEntry(schema.name, schema.shard or schema.name, templates))
+        area = schema.shard or schema.name
+        made = [IndexEntry(schema.name, area, each) for each in found]
+        # Templates that differ in the sort key alone are one entry.
+        entries += {each.texts: each for each in made}.values()
     key = index.key
     return IndexLayout(index.name, key.partition, index.local, tuple(entries), key.sort)

@@ -22,19 +22,21 @@ def find_schema(entity: Any) -> Any:
     return entity.keyfold_schema()
 
 
-def find_part(entity: Any, index: str | None, place: int) -> Any:
-    """Return a part of an entity's key, or of its key in an index."""
+def find_part(entity: Any, index: str | None, alternative: int, place: int) -> Any:
+    """Return a part of an entity's key, or of one of its keys in an index."""
     schema = entity.keyfold_schema()
-    return (schema.keys if index is None else schema.index_keys[index])[place]
+    found = (schema.keys,) if index is None else schema.index_alternatives[index]
+    return found[alternative][place]
 
 
 def reduce_part(owner: Any, part: Any) -> Reduced:
     """Return where a part is found among the keys of an entity."""
     schema = owner.keyfold_schema()
-    for index, parts in ((None, schema.keys), *schema.index_keys.items()):
-        for place, each in enumerate(parts):
-            if each is part:
-                return find_part, (owner, index, place)
+    for index, found in ((None, (schema.keys,)), *schema.index_alternatives.items()):
+        for number, parts in enumerate(found):
+            for place, each in enumerate(parts):
+                if each is part:
+                    return find_part, (owner, index, number, place)
     raise AssertionError(part)  # parts are found where they were declared
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyfold.errors import FieldUnknown, MissingKeyPart, QueryInvalid
+from keyfold.model._index_choices import choose_alternative
 from keyfold.model._keys import Index, Key, TableLike
 from keyfold.model._paged_reads import Query
 from keyfold.model._ranges import KeyState, open_range
@@ -58,12 +59,14 @@ def _read_fields(
     if index is None:
         parts = schema.keys
     else:
-        found = schema.index_keys.get(index.name)
+        found = schema.index_alternatives.get(index.name)
         if found is None:
             names = ", ".join(index.key.names)
             fact = f"it is never in index {index.name}: no field or template fills {names}"
             raise QueryInvalid(schema.name, fact, "Declare one in the entity's indexes.")
-        parts = found
+        parts = found[0]
+        if len(found) > 1:
+            parts, fields = choose_alternative(where, key, found, fields)
     usable = [name for part in parts for name in part.fields]
     for name in fields:
         if name not in usable:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -148,6 +149,8 @@ class EntitySchema:
     # The parts of index keys, by index name. Indexes are sparse: if a part is None, the item is
     # not in the index.
     index_keys: dict[str, tuple[KeyPart, ...]]
+    # The keys that items can have in each index: one, or several templates to choose from.
+    index_alternatives: dict[str, tuple[tuple[KeyPart, ...], ...]]
     computed: dict[str, tuple[str, ValueCodec]]
     # The values of the type attribute: the current one, then former ones, the oldest last.
     kinds: tuple[str, ...]
@@ -203,8 +206,8 @@ class EntitySchema:
     def __post_init__(self) -> None:
         self.keys = (self.partition,) if self.sort is None else (self.partition, self.sort)
         self.key_fields = frozenset(name for key in self.keys for name in key.fields)
-        for parts in (self.keys, *self.index_keys.values()):
-            for each in parts:
+        for alternatives in ((self.keys,), *self.index_alternatives.values()):
+            for each in chain.from_iterable(alternatives):
                 object.__setattr__(each, "owner", self.entity)
         self.checked_by = {
             name: next((each for each in self.cross_checks if each.concerns(name)), None)

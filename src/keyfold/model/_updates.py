@@ -37,6 +37,7 @@ from keyfold.model._former_names import (
     need_current_names,
     replace_former_names,
 )
+from keyfold.model._index_choices import find_decisive, find_missing, render_known
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, has_moment, now
 from keyfold.model._operands import check_condition, to_literal
@@ -310,12 +311,11 @@ class Update(Write[E_co], Generic[E_co]):
         if self.seen and (version is None or version.name not in expected):
             assigned = self._assigned()
             for part in self.changed_index_parts():
-                if all(assigned.get(name, ...) is not None for name in part.fields):
-                    expected |= {
-                        name: self.seen[name]
-                        for name in part.fields
-                        if name in self.seen and name not in assigned
-                    }
+                expected |= {
+                    name: self.seen[name]
+                    for name in find_decisive(part, assigned)
+                    if name in self.seen and name not in assigned
+                }
         return {name: expected[name] for name in expected if name not in self.schema.key_fields}
 
     def _expect(self, name: str, value: Any) -> Condition:
@@ -572,13 +572,11 @@ class Update(Write[E_co], Generic[E_co]):
         Raises IndexPartsUnknown.
         """
         assigned, known, seen = self._assigned(now), self.known or {}, self.seen or {}
-        if any(name in assigned and assigned[name] is None for name in part.fields):
-            return None
         values = {**seen, **self.values, **known, **assigned}
-        missing = tuple(name for name in part.fields if name not in values)
+        missing = find_missing(part, values)
         if missing:
             raise IndexPartsUnknown(self.schema.name, part.attribute, missing)
-        return part.render(values)
+        return render_known(part, values)
 
 
 def _path(field: object) -> FieldPath:
