@@ -93,6 +93,7 @@ def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
         "requests": steps,
         "scans": explained.scans,
         "filters": explained.filters,
+        "atomic": explained.is_atomic,
         "round_trips": explained.round_trips,
     }
 
@@ -132,7 +133,11 @@ def _print_pattern(console: Console, pattern: Pattern[..., Any]) -> None:
 
 
 def _show_cost(explained: Explanation) -> str:
-    notes = [("scans", explained.scans), ("filters", explained.filters)]
+    notes = [
+        ("scans", explained.scans),
+        ("filters", explained.filters),
+        ("not atomic", not explained.is_atomic),
+    ]
     warnings = [note for note, holds in notes if holds]
     return ", ".join((count_of(explained.round_trips, "call"), *warnings))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from keyfold.errors import DeclarationInvalid, PatternUnknown
+from keyfold.keys._annotations import find_type
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
@@ -26,6 +28,8 @@ from keyfold.model._writes import CreateOrGet, Presence, Put, Write
 
 # Batches are split for some time; which one makes no difference to the explanation.
 _SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+
+_WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", bound=Request[Any], covariant=True)
@@ -59,6 +63,15 @@ class Explanation:
     def filters(self) -> bool:
         """Whether the pattern filters items after reading them, which consumes capacity."""
         return any(step.filters for step in self.steps)
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether its writes succeed or fail as a whole; False if it makes several calls to write.
+
+        The members of a batch are also written independently.
+        """
+        writes = [step.operation for step in self.steps if step.operation in _WRITES]
+        return len(writes) < 2 and "BatchWriteItem" not in writes  # noqa: PLR2004 - one or none
 
     @property
     def round_trips(self) -> int:
@@ -166,7 +179,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
             yield from _explain(inner)
         case Chain(first=first, make=make):
             yield from _explain(first)
-            yield from _explain(make(_placeholder_result(first)))
+            yield from _explain(_next_request(first, make))
         case Transaction(requests=members):
             operation = "TransactGetItems" if request.is_read else "TransactWriteItems"
             for each in members:
@@ -215,6 +228,37 @@ def _key_of(request: Write[Any] | Get[Any]) -> str:
     return show_item(request.key if isinstance(request, Get) else request.item_key)
 
 
+def _next_request(first: Request[Any], make: Callable[[Any], Request[Any]]) -> Request[Any]:
+    """Return the request that follows in a chain, for a placeholder of the first one's result."""
+    found = _placeholder_result(first)
+    try:
+        return make(found)
+    except ValidationError:
+        if not isinstance(found, BaseModel):
+            raise
+        # It makes an entity of what was found, and placeholders are not of its fields' types.
+        return make(_sample_of("found", type(found)))
+
+
+def _sample_of(name: str, model: type[BaseModel]) -> Any:
+    """Return an instance of a model whose values are of simple types, where that is possible."""
+    values = {
+        each: _sample_value(f"{name}.{each}", find_type(field.annotation))
+        for each, field in model.__pydantic_fields__.items()
+    }
+    return model.model_construct(**values)
+
+
+def _sample_value(name: str, kind: Any) -> Any:
+    if kind in (int, float, Decimal):
+        return kind(1)
+    if kind is str:
+        return str(Placeholder(name))
+    if kind in (date, datetime):
+        return _SAMPLE_TIME if kind is datetime else _SAMPLE_TIME.date()
+    return Placeholder(name)
+
+
 def _placeholder_result(request: Request[Any]) -> Any:
     """Return a placeholder for the result of a request."""
     match request:
@@ -224,6 +268,8 @@ def _placeholder_result(request: Request[Any]) -> Any:
             return _placeholder_of_shape("found", shape)
         case Query(shape=shape) | Scan(shape=shape):
             return _PlaceholderPage(shape)
+        case Write(schema=schema) | CreateOrGet(put=Put(schema=schema)):
+            return _placeholder_for("found", schema.entity)
         case _:
             return Placeholder("found")
 

@@ -129,7 +129,11 @@ class DerivedRequest(Request[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class Chain(DerivedRequest[V_co]):
-    """A request followed by one made from its result; returns None if the first finds nothing."""
+    """A request followed by one made from its result; returns None if the first finds nothing.
+
+    Its requests are calls of their own, so a chain of several writes is not atomic: if a later one
+    fails, the earlier ones stay.
+    """
 
     first: Request[Any]
     make: Callable[[Any], Request[Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -50,17 +50,18 @@ from keyfold.model._paths import (
     path_info,
     value_operand,
 )
-from keyfold.model._requests import resolve_now
+from keyfold.model._requests import Chain, Request, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._unique import find_unique_sources
-from keyfold.model._writes import Write, expiry_in
+from keyfold.model._writes import Write, chain_after, expiry_in
 from keyfold.values import AttributeValue, Item
 
 if TYPE_CHECKING:
     from keyfold.model._upserts import Upsert
 
 E_co = TypeVar("E_co", covariant=True)
+W = TypeVar("W")
 
 _SETS = {"SS", "NS", "BS"}
 
@@ -216,6 +217,14 @@ class Update(Write[E_co], Generic[E_co]):
         present = FunctionCall("if_not_exists", (path, to_literal([], encode_any)))
         appended = FunctionCall("list_append", (present, value_operand(field, given)))
         return self._with(SetTo(path, appended), bounds=bounds)
+
+    def then(self, make: Callable[[E_co], Request[W]]) -> Chain[W]:
+        """Return a chain that runs this update, then the request that `make` returns for the entity.
+
+        So a new entity can get a number from a counter. It is not atomic: if the second request
+        fails, the first stays. For writes that succeed or fail as a whole, use `transaction`.
+        """
+        return chain_after(self, make)
 
     def or_create(self, **fields: Any) -> Upsert[E_co]:
         """Return an upsert: it creates the entity if it does not exist, in the same call.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -22,13 +22,14 @@ from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
 from keyfold.model._operands import check_condition, to_literal
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._requests import DerivedRequest, Request, SingleRequest, resolve_now
+from keyfold.model._requests import Chain, DerivedRequest, Request, SingleRequest, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._upgrades import without_upgrade
 from keyfold.values import Item
 
 E_co = TypeVar("E_co", covariant=True)
+W = TypeVar("W")
 
 
 class Presence(Enum):
@@ -41,6 +42,14 @@ class Presence(Enum):
 
 # Attribute access on an enum class is slow, and most puts are of this kind.
 _ANY = Presence.ANY
+
+
+def chain_after(write: Write[Any], make: Callable[[Any], Request[Any]]) -> Chain[Any]:
+    """Return a chain that starts with a write; raises UpdateInvalid if that returns nothing."""
+    if write.returns_nothing and not isinstance(write, Put):
+        fact = "then() needs the entity, but returning_nothing() leaves it out"
+        raise UpdateInvalid(write.schema.name, fact, "Leave one of the two out.")
+    return Chain(write, make)
 
 
 class Write(SingleRequest[E_co], Generic[E_co]):
@@ -136,6 +145,14 @@ class Put(Write[E_co], Generic[E_co]):
         Use it for roles that may write an entity but not read all of its fields.
         """
         return replace(self, returns_nothing=True)
+
+    def then(self, make: Callable[[E_co], Request[W]]) -> Chain[W]:
+        """Return a chain that runs this put, then the request that `make` returns for the entity.
+
+        It is not atomic: if the second request fails, the first stays. For writes that succeed or
+        fail as a whole, use `transaction`.
+        """
+        return chain_after(self, make)
 
     def or_get(self) -> CreateOrGet[E_co]:
         """Return a request that creates the entity, or gets the one that already has its key.
@@ -266,6 +283,15 @@ class Delete(Write[E_co | None], Generic[E_co]):
         """
         whole = join_all(self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
+
+    def then(self, make: Callable[[E_co], Request[W]]) -> Chain[W | None]:
+        """Return a chain that deletes, then runs the request that `make` returns for the entity.
+
+        The chain returns None if there was nothing to delete. It is not atomic: if the second
+        request fails, the first stays. For writes that succeed or fail as a whole, use
+        `transaction`.
+        """
+        return chain_after(self, make)
 
     def returning_nothing(self) -> Delete[None]:
         """Return no stored values: neither the deleted entity, nor one that fails a condition.

@@ -22,7 +22,7 @@ from keyfold import (
     batch,
     transaction,
 )
-from keyfold.requests import Upsert
+from keyfold.requests import Chain, Upsert
 from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
 
 E = TypeVar("E", bound=Entity)
@@ -81,6 +81,9 @@ def edit(store: Store, rate: Rate) -> None:
     counted = Rate.update(base="A", target="B").increment(Rate.f.rate).or_create(at=rate.at)
     assert_type(counted, Upsert[Rate])
     assert_type(store.run(counted), Rate)
+    assert_type(store.run(counted.then(lambda made: made.ref().get())), Rate | None)
+    assert_type(rate.create().then(lambda made: made.delete()), Chain[Rate | None])
+    assert_type(rate.delete().then(lambda old: old.create()), Chain[Rate | None])
     assert_type(rate.refresh(), Get[Rate])
     assert_type(store.run(rate.refresh()), Rate | None)
     assert_type(rate.ref(), Ref[Rate])
