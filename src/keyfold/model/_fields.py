@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic_core import PydanticUndefined
 
+from keyfold.errors import DeclarationInvalid
 from keyfold.model._own_codecs import Codec
 
 
@@ -116,5 +117,7 @@ def _field(
     # free for the user.
     field.metadata.append(stored)
     if codec is not None:
+        if not isinstance(codec, Codec):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            raise DeclarationInvalid((f"codec must be a keyfold.Codec; got {codec!r:.80}.",))
         field.metadata.append(codec)
     return field

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Union, cast, g
 from pydantic.errors import PydanticSchemaGenerationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from keyfold.errors import KeyfoldError, ValueInvalid
+from keyfold.errors import DeclarationInvalid, KeyfoldError, ValueInvalid
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._scalars import show
 from keyfold.model._value_codecs import ValueCodec, take_placeholders
@@ -57,6 +57,12 @@ class Codec(Generic[T]):
     encode: Callable[[T], Any]
     decode: Callable[[Any], T]
     kind: StoredKind = "S"
+
+    def __post_init__(self) -> None:
+        if self.kind not in _RETURNS or not callable(self.encode) or not callable(self.decode):
+            kinds = ", ".join(_RETURNS)
+            fact = f"encode and decode must be functions, and kind one of {kinds}"
+            raise DeclarationInvalid((f"Codec: {fact}; got {self!r:.200}.",))
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

@@ -346,10 +346,13 @@ def test_an_email_address_can_be_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     def validate_email(text: str, **options: Any) -> Any:
         return SimpleNamespace(normalized=text.lower(), local_part=text.partition("@")[0])
 
+    def find_version(name: str) -> str:
+        return {"email-validator": "2.2.0"}[name]
+
     # Pydantic checks addresses with a package that need not be installed.
     module = SimpleNamespace(validate_email=validate_email, EmailNotValidError=ValueError)
     monkeypatch.setitem(sys.modules, "email_validator", module)
-    monkeypatch.setattr("pydantic.networks.version", "{:.0}2.2.0".format)
+    monkeypatch.setattr("pydantic.networks.version", find_version)
     monkeypatch.setattr("pydantic.networks.email_validator", module, raising=False)
 
     class User(Entity, table=Table("Users", key=Key("pk")), key="USER#{email}", unique="other"):

@@ -183,3 +183,13 @@ def test_a_codec_that_is_no_text_or_number_cannot_be_in_a_template() -> None:
 
         class Wide(Entity, table=Table("Tab", key=Key("pk")), key="{price}"):  # pyright: ignore[reportUnusedClass]
             price: Decimal = part(codec=CENTS)
+
+
+def test_a_codec_that_is_none_is_refused() -> None:
+    wrong: Any = "X"
+    with pytest.raises(DeclarationInvalid, match="kind one of S, N, B, BOOL, L, M; got Codec"):
+        Codec(encode=str, decode=int, kind=wrong)
+    with pytest.raises(DeclarationInvalid, match="encode and decode must be functions"):
+        Codec(encode=wrong, decode=int)
+    with pytest.raises(DeclarationInvalid, match=r"codec must be a keyfold.Codec; got 'X'"):
+        attr(codec=wrong)
