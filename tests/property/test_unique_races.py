@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from hypothesis import given, settings
@@ -14,7 +15,10 @@ from keyfold.model import Entity, Key, Request, Table, Update, transaction
 from keyfold.model._calls import ApiCall
 from keyfold.store import Store, StoreSettings
 from keyfold.store._dispatch import plan
-from keyfold.store._guards import OWNER, guard_key, is_guard
+from keyfold.store._guards import OWNER, guard_item, guard_key, is_guard
+from keyfold.store._plans import Plan, repeat_call
+from keyfold.store._unique_audit import UniqueAudit
+from keyfold.store._unique_marker import guard_names
 
 members = Table("Members", key=Key("pk"))
 
@@ -53,11 +57,13 @@ def swaps(draw: st.DrawFn) -> Request[Any]:
 
 
 class Running:
-    """The plan of one request, advanced call by call."""
+    """A plan that is advanced call by call; `result` or `failure` is how it ended."""
 
-    def __init__(self, engine: Engine, settings: StoreSettings, request: Request[Any]) -> None:
+    def __init__(self, engine: Engine, steps: Plan[Any]) -> None:
         self._engine = engine
-        self._steps = plan(settings, request)
+        self._steps = steps
+        self.result: Any = None
+        self.failure: KeyfoldError | None = None
         self._send: Any = None
         self._failure: KeyfoldError | None = None
         self.is_done = False
@@ -71,8 +77,10 @@ class Running:
                     self._send = self._engine.execute(step.operation, step.request)
                 except KeyfoldError as error:
                     self._failure = error
-        except (StopIteration, KeyfoldError):
-            self.is_done = True
+        except StopIteration as stop:
+            self.result, self.is_done = stop.value, True
+        except KeyfoldError as error:
+            self.failure, self.is_done = error, True
 
     def _resume(self) -> Any:
         failure, send = self._failure, self._send
@@ -93,8 +101,8 @@ def test_interleaved_writers_leave_guards_that_equal_the_items(
     with Engine.open(":memory:") as engine:
         Store(engine, store_settings).create_table(members)
         for request in before:
-            run_alone(Running(engine, store_settings, request))
-        running = [Running(engine, store_settings, request) for request in requests]
+            run_alone(Running(engine, plan(store_settings, request)))
+        running = [Running(engine, plan(store_settings, request)) for request in requests]
         for number in schedule:
             chosen = running[number % len(running)]
             if not chosen.is_done:
@@ -123,3 +131,41 @@ def check_guards(items: list[Mapping[str, Any]]) -> None:
                 assert key not in wanted  # or two items would have the value
                 wanted[key] = {"pk": item["pk"]}
     assert guards == wanted
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(entities, min_size=1, max_size=2, unique_by=lambda each: each.id),
+    st.lists(single | updates | swaps(), min_size=1, max_size=2),
+    st.lists(st.integers(0, 2), min_size=8, max_size=24),
+    st.booleans(),
+)
+def test_guards_that_are_made_while_writers_go_on_equal_the_items(
+    before: list[Member], requests: list[Request[Any]], schedule: list[int], breaks: bool
+) -> None:
+    store_settings = StoreSettings([members], jitter=lambda: 0.0)
+    with Engine.open(":memory:") as engine:
+        engine.execute("CreateTable", members.to_dynamodb())
+        for member in before:
+            # Without guards, or with those of another item, as no program of ours leaves them.
+            item = Member.keyfold_schema().encode(member)
+            engine.execute("PutItem", {"TableName": "Members", "Item": item})
+        if breaks:
+            stale = guard_item(members, "Member.email", {"S": "x"}, {"pk": {"S": "M#gone"}})
+            engine.execute("PutItem", {"TableName": "Members", "Item": stale})
+        audit = UniqueAudit(partial(repeat_call, lambda: 0.0), members, "Members")
+        making = Running(engine, audit.complete(guard_names(members)))
+        running = [making, *(Running(engine, plan(store_settings, each)) for each in requests)]
+        for number in schedule:
+            chosen = running[number % len(running)]
+            if not chosen.is_done:
+                chosen.advance()
+        for each in reversed(running):
+            run_alone(each)
+        assert making.failure is None
+        items = engine.execute("Scan", {"TableName": "Members"})["Items"]
+        if making.result.is_good:
+            check_guards(items)
+        else:
+            # Two items had a value before either had its guard: reported, and not complete.
+            assert "duplicate" in making.result.found

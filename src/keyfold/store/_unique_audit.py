@@ -27,7 +27,7 @@ from keyfold.store._guards import FORMER_NAME, NAME, OWNER
 from keyfold.store._plans import MakeCall, Plan
 from keyfold.store._unique_inventory import Candidate, UniqueInventory
 from keyfold.store._unique_marker import guard_names, plan_record_complete
-from keyfold.store._unique_problems import UniqueProblem, find_problem
+from keyfold.store._unique_problems import ProblemKind, UniqueProblem, find_problem
 from keyfold.values import Item
 
 _MAX_ACTIONS = 100
@@ -103,7 +103,8 @@ class UniqueAudit:
         """
         with UniqueInventory(self.table, names) as inventory:
             yield from self._take_inventory(inventory)
-            duplicates = _Problems()
+            # One that was resolved since the scan is repaired with the others.
+            duplicates = _Problems(only="duplicate")
             yield from self._go_through(inventory, inventory.duplicates(), duplicates)
             if duplicates.found:
                 return duplicates.report(self.table_name, inventory)
@@ -297,7 +298,8 @@ class _Examined:
 class _Problems:
     """Counts problems, and keeps the first of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, only: ProblemKind | None = None) -> None:
+        self._only = only
         self.found: Counter[str] = Counter()
         self._repaired: Counter[str] = Counter()
         self._listed: list[UniqueProblem] = []
@@ -305,6 +307,8 @@ class _Problems:
         self.unsolved: set[str] = set()
 
     def add(self, problem: UniqueProblem) -> None:
+        if self._only is not None and problem.kind != self._only:
+            return
         self.found[problem.kind] += 1
         if problem.is_repaired:
             self._repaired[problem.kind] += 1
