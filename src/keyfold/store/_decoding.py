@@ -81,7 +81,10 @@ class Decoder:
                 return _decode_only(schema, shape.only, item)
             return schema.decode(item, keys)
         except ItemMismatch as error:
-            return self._report(item, str(error), schema)
+            # The guard of a field that only another version of the program declares as unique.
+            return (
+                SKIPPED if is_guard(self._table, item) else self._report(item, str(error), schema)
+            )
 
     def report_unknown(self, item: Mapping[str, AttributeValue]) -> None:
         """Report an item that was skipped if it is of no entity of the table."""
@@ -96,7 +99,7 @@ class Decoder:
         """Return whether an item has expired or is a guard item, of which nobody is told."""
         if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
             return True
-        return self._table.has_guards and is_guard(self._table, item)
+        return is_guard(self._table, item)
 
     def _make_ref(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Ref[Any]:
         parts: dict[str, Any] = {}

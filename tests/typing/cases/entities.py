@@ -52,6 +52,14 @@ def declare() -> None:
 
     assert_type(Thing(name="a", kind="b").name, str)
 
+    class Guarded(Entity, table=table, key="N#{name}", unique={"kind": "thing-kind"}):
+        name: str = part()
+        kind: str
+
+    class Numbered(Entity, table=table, key="W#{name}", unique={"kind": 1}):  # error: reportArgumentType; not mypy
+        name: str = part()
+        kind: str
+
     class Free(Entity, table=table, key="F#{name}", extra="allow", fallback=True):
         name: str = part()
 

@@ -604,3 +604,19 @@ def test_a_change_and_before_write_move_the_guards(open_store: OpenStore) -> Non
     with pytest.raises(UniqueTaken):
         store.run(Person(id="2", email="New").create())
     store.run(Person(id="2", email="Ada").create())
+
+
+def test_guards_are_not_seen_by_a_program_that_declares_no_unique_field(
+    users: AnyStore, make_store: OpenStore, raced_engine: RacedEngine
+) -> None:
+    older = Table("Accounts", key=Key("pk", "sk"))
+
+    class Account(Entity, table=older, key=("USER#{name}", "USER")):
+        name: str
+
+    users.run(ADA.create())
+    store = make_store(raced_engine, [older])
+    for scan in (older.scan(), Account.scan()):
+        page = store.run(scan)
+        assert list(page) == [Account(name="ada")]
+        assert page.invalid == ()
