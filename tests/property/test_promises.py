@@ -109,6 +109,7 @@ class PromiseMachine(RuleBasedStateMachine):
         self.clock = Clock(START)
         self.folder = TemporaryDirectory()
         self.engine = self._open_engine()
+        self.dumps = 0
         # The ways of writing that have succeeded.
         self.done: set[str] = set()
         # What a program of the future has written into members, which nobody here declares.
@@ -350,7 +351,8 @@ class PromiseMachine(RuleBasedStateMachine):
         if way == "copy":
             assert copy_table(source, target, self._options(), declared=program.table).is_good
         else:
-            file = Path(self.folder.name) / f"members-{id(other)}.jsonl"
+            self.dumps += 1
+            file = Path(self.folder.name) / f"members-{self.dumps}.jsonl"
             assert dump_table(source, file, self._options()).is_good
             assert load_table(file, target, self._options(), declared=program.table).is_good
         self.done.add(way)
