@@ -167,6 +167,10 @@ def _our_calls(executor: Executor) -> dict[str, dict[str, StoreContestant]]:
             "create": StoreContestant(
                 _made_by(_our_decoder(Order)), lambda order: store.run(order.create())
             ),
+            "validated set": StoreContestant(
+                lambda draw: (text_parts(draw.number), draw.edition),
+                lambda given: store.run(Order.update(**given[0]).set(Order.f.quantity, given[1])),
+            ),
         },
         "typed": {
             "get": StoreContestant(
@@ -180,6 +184,12 @@ def _our_calls(executor: Executor) -> dict[str, dict[str, StoreContestant]]:
                 lambda draw: draw.number // PER_CUSTOMER,
                 lambda customer: typed_store.run(TypedOrder.query(customer=customer)),
             ),
+            "validated set": StoreContestant(
+                lambda draw: (typed_parts(draw.number), draw.edition),
+                lambda given: typed_store.run(
+                    TypedOrder.update(**given[0]).set(TypedOrder.f.quantity, given[1])
+                ),
+            ),
         },
     }
 
@@ -192,6 +202,10 @@ def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[StoreC
         "put": StoreContestant(_made_by(model.from_raw_data), lambda order: order.save()),
         "query of 20": StoreContestant(
             lambda draw: customer_of(draw.number), lambda pk: list(model.query(pk))
+        ),
+        "validated set": StoreContestant(
+            lambda draw: (model(**text_parts(draw.number)), draw.edition),
+            lambda given: given[0].update(actions=[model.quantity.set(given[1])]),
         ),
     }
     timed = {**_our_calls(engine), "pynamodb": pynamodb}

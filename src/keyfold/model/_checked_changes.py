@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial, reduce
 from operator import getitem
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -49,8 +48,7 @@ _ORDERED = frozenset({"date", "datetime"})
 Bounds = tuple[FieldBound, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedField:
+class CheckedField(NamedTuple):
     """A field that an update changes, with the rules of its value and of the value around it."""
 
     entity: type[BaseModel]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, cast
 
 
@@ -39,8 +40,14 @@ class Moment:
 now = Moment()
 
 
+# Types of most values, for which the tests below would take longer.
+_PLAIN = frozenset({str, int, Decimal, bool, bytes, datetime})
+
+
 def has_moment(value: Any) -> bool:
     """Return whether a value is a Moment or contains one."""
+    if value.__class__ in _PLAIN:
+        return False
     if isinstance(value, Moment):
         return True
     if isinstance(value, Mapping):

@@ -363,7 +363,7 @@ class EntitySchema:
         except ValueInvalid as error:
             raise error.inside(f"{self.name}.{name}") from None
         except (AttributeError, TypeError, ValueError) as error:
-            # The value was never validated, as after model_copy(update=…).
+            # The value was never validated, as after model_construct.
             shown = self.fields[name].codec.show(held) if name in self.fields else show(held)
             fact = f"{shown} is not of the field's type"
             raise ValueInvalid(f"{self.name}.{name}", fact, "") from error

@@ -270,6 +270,8 @@ class Update(Write[E_co], Generic[E_co]):
         """
         expiry = expiry_in(self.schema, delay)
         assert self.schema.ttl_field is not None  # or `expiry_in` would have raised
+        field = field_path(self.schema, self.schema.ttl_field.name)
+        self._check_alone(field, self.schema.ttl_field)
         self._check_no_overlap(Path((self.schema.ttl_field.stored,)))
         return replace(self, expiry=expiry)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Self
 
@@ -10,7 +11,7 @@ import pytest
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
 import keyfold
-from keyfold import Entity, Key, Table, computed_field, model_validator
+from keyfold import Entity, Expiry, Key, Table, computed_field, model_validator
 from keyfold.errors import DeclarationInvalid, UpdateInvalid
 from keyfold.model._cross_checks import CrossCheck
 
@@ -139,6 +140,21 @@ def test_what_is_named_after_unchecked_is_not_checked() -> None:
     update = Booking.update(id="1").unchecked().set(Booking.f.start, 1).increment(Booking.f.price)
     assert update.to_dynamodb()["UpdateExpression"] == "SET #0 = :0, price = price + :0"
     Booking.update(id="1").set(Booking.f.note, "x").unchecked().set(Booking.f.end, 1)
+
+
+def test_an_expiry_that_a_check_depends_on_is_refused() -> None:
+    class Lease(Entity, table=Table("Leases", key=Key("pk"), ttl="ends"), key="{id}"):
+        id: str
+        starts: datetime
+        ends: Expiry | None = None
+
+        @model_validator(mode="after", depends=("starts", "ends"))
+        def lasts(self) -> Self:
+            return self
+
+    with pytest.raises(UpdateInvalid, match="validator lasts, which depends on ends, starts"):
+        Lease.update(id="1").expiring_in(timedelta(hours=1))
+    Lease.update(id="1").unchecked().expiring_in(timedelta(hours=1))
 
 
 def test_depends_names_fields() -> None:
