@@ -8,6 +8,7 @@ needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -69,8 +70,12 @@ class ValueRules:
             return ()
         return tuple(each for each in find_cross_checks(core["cls"]) if not each.is_computed)
 
-    def validator_of(self, schema: Node) -> Validate:
-        """Return a function that validates by another schema, as if it were in this place."""
+    def validator_of(self, schema: Node, *, reuses_models: bool = True) -> Validate:
+        """Return a function that validates by another schema, as if it were in this place.
+
+        Models in the schema are validated by their own validators, which are compiled already,
+        unless `reuses_models` is False: then they are compiled as the schema has them.
+        """
         whole: Any = dict(schema)
         if self._definitions:
             whole = {
@@ -78,7 +83,12 @@ class ValueRules:
                 "schema": whole,
                 "definitions": [*self._definitions.values()],
             }
-        return SchemaValidator(whole, self._config).validate_python  # type: ignore[arg-type]
+        config = cast(Any, self._config)
+        if not reuses_models:
+            # pydantic-core older than 2.35 cannot but reuse them.
+            with suppress(TypeError):
+                return SchemaValidator(whole, config, _use_prebuilt=False).validate_python
+        return SchemaValidator(whole, config).validate_python
 
     def operand(self, make_schema: MakeSchema) -> Validate:
         """Return the validator of operands, by the schema that is made from these rules."""
@@ -229,7 +239,7 @@ class EntityRules:
             validator = self._entity.__pydantic_validator__
             validate: Callable[..., Any] = validator.validate_python
         else:
-            validate = self._root.validator_of(schema)
+            validate = self._root.validator_of(schema, reuses_models=False)
         return lambda values: validate(values, by_alias=False, by_name=True)
 
 
