@@ -394,6 +394,13 @@ def test_a_report_is_json(kept: Live) -> None:
     }
 
 
+def test_a_table_without_unique_fields_is_not_read(live: Live) -> None:
+    old(live).create_table(plain)
+    live.calls.clear()
+    (report,) = verify(live, [plain])
+    assert (report.is_good, report.values, live.calls) == (True, 0, [])
+
+
 def test_a_missing_table_is_an_error(live: Live) -> None:
     with pytest.raises(KeyfoldError):
         check(live)
