@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -84,7 +84,8 @@ def build_schema(
             f"{len(key.names)} attributes ({', '.join(key.names)})."
         )
         return None
-    reader = _KeyReader(name, table, declaration, codec, problems)
+    computed_fields = entity.__pydantic_computed_fields__
+    reader = _KeyReader(name, table, declaration, codec, computed_fields, problems)
     keys = reader.read_primary()
     alternatives = reader.read_indexes(keys)
     index_keys = {name: join_alternatives(each) for name, each in alternatives.items()}
@@ -220,6 +221,7 @@ class _KeyReader:
     table: TableLike
     declaration: Declaration
     codec: ModelCodec
+    computed: Container[str]
     problems: list[str]
 
     def read_primary(self) -> tuple[KeyPart, ...]:
@@ -298,10 +300,13 @@ class _KeyReader:
         try:
             for name, _ in read_fields(text, owner=self.owner):
                 if name not in fields:
-                    known = ", ".join(fields) or "none"
+                    fact = f"not a field; its fields are {', '.join(fields) or 'none'}."
+                    if name in self.computed:
+                        fact = "computed; keys are made from other fields."
+                        if where not in self.table.key.names:
+                            fact += " Declare an ordinary one, and set it in before_write."
                     self.problems.append(
-                        f"{self.owner}.{where}: template {text!r} names {name!r}, which is not a "
-                        f"field; its fields are {known}."
+                        f"{self.owner}.{where}: template {text!r} names {name!r}, which is {fact}"
                     )
                     return None
             types = {name: find_key_type(each) for name, each in fields.items()}

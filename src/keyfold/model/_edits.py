@@ -181,7 +181,15 @@ class DeferredChange(DeferredWrite, Update[E_co], Generic[E_co]):
     def resolve(self, now: datetime) -> Update[E_co]:
         """Return the update as it runs at `now`."""
         completed = complete_entity(self.schema, self.changed, now)
-        update = _compare(self.schema, self.entity, None, completed)
+        # What `before_write` changes in the entity itself was not read like that, or was written by
+        # an older program: it is written too, on the condition that it is stored as seen.
+        as_written = complete_entity(self.schema, self.entity, now)
+        derived = {
+            name
+            for name in self.schema.fields
+            if getattr(as_written, name) != getattr(self.entity, name)
+        }
+        update = _compare(self.schema, self.entity, derived, completed)
         return replace(
             update,
             where_condition=self.where_condition,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
+from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
@@ -146,7 +146,32 @@ def _placeholder_for(name: str, annotation: Any) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         fields = {each: Placeholder(f"{name}.{each}") for each in annotation.__pydantic_fields__}
         return cast(Any, annotation).model_construct(**fields)
+    origin = get_origin(annotation)
+    if (
+        isinstance(origin, type)
+        and issubclass(origin, Iterable)
+        and not issubclass(origin, Mapping)
+    ):
+        # `list[Order]`, `tuple[Order, ...]` or `Iterable[Order]`.
+        return _PlaceholderList(name, get_args(annotation)[0])
     return Placeholder(name)
+
+
+class _PlaceholderList(Placeholder):
+    """Stands for an argument with several members, each of which gets the placeholder of its type."""
+
+    __slots__ = ("_type",)
+
+    def __init__(self, text: str, member_type: Any) -> None:
+        super().__init__(text)
+        object.__setattr__(self, "_type", member_type)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return _PlaceholderList(str(found)[1:-1], self._type) if key.__class__ is slice else found
+
+    def _member(self, index: object) -> Any:
+        return _placeholder_for(f"{self._text}[{index}]", self._type)
 
 
 def _explain(request: Request[Any]) -> Iterator[PatternStep]:

@@ -37,6 +37,33 @@ def problems_of(declare: Callable[[], Any]) -> list[str]:
     return list(caught.value.problems)
 
 
+def test_a_computed_field_in_a_key_is_refused_with_the_way_to_do_it() -> None:
+    def declare() -> None:
+        class Bad(
+            Entity,
+            table=Table("Shop", key=Key("pk", "sk"), indexes=[by_status]),
+            key=("NAME#{folded}", "-"),
+            indexes={by_status: ("-", "{folded}")},
+        ):
+            name: str
+
+            @computed_field
+            @property
+            def folded(self) -> str:
+                return self.name.casefold()
+
+    assert problems_of(declare) == [
+        (
+            "Bad.pk: template 'NAME#{folded}' names 'folded', which is computed; keys are made from "
+            "other fields."
+        ),
+        (
+            "Bad.gsi1sk: template '{folded}' names 'folded', which is computed; keys are made from "
+            "other fields. Declare an ordinary one, and set it in before_write."
+        ),
+    ]
+
+
 def test_all_problems_of_an_entity_are_reported_at_once() -> None:
     table = Table("Shop", key=Key("pk", "sk"), indexes=[by_status], ttl="ttl")
 

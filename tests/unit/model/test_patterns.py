@@ -30,7 +30,7 @@ from keyfold.model import (
     now,
     transaction,
 )
-from keyfold.model._patterns import Parameter, PatternStep
+from keyfold.model._patterns import Parameter, Pattern, PatternStep
 from keyfold.requests import Chain, Count, First
 from tests.unit.model.shop import (
     Address,
@@ -388,6 +388,22 @@ def test_requests_for_each_of_several_items_are_explained_once() -> None:
     for make, key in cases:
         pattern: Any = own.pattern(make.__name__)(make)
         assert pattern.explain().steps[-1].key == key
+
+
+def test_members_of_a_list_get_the_placeholders_of_their_type() -> None:
+    def place(order: Order, lines: list[OrderLine]) -> Transaction:
+        return transaction(order.create(), *(line.create() for line in lines))
+
+    def place_some(lines: tuple[OrderLine, ...], sizes: dict[str, int]) -> Batch[OrderLine]:
+        assert str(sizes["a"]) == '{sizes["a"]}'
+        return batch([lines[0].put(), *(line.put() for line in lines[1:])])
+
+    [step] = Pattern("Place", place, None).explain().steps
+    assert "'U#{lines[i].user}" in step.key
+    assert "'U#{order.user}" in step.key
+    [step] = Pattern("Place some", place_some, None).explain().steps
+    assert "lines[0].user" in step.key
+    assert "lines[1:][i].user" in step.key
 
 
 def test_an_invalid_pattern_is_refused() -> None:
