@@ -18,12 +18,23 @@ from collections.abc import (
     Sequence,
 )
 from collections.abc import Set as AbstractSet
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from re import Pattern
-from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    ForwardRef,
+    Literal,
+    NewType,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
-from pydantic import BaseModel, RootModel, Secret, SecretBytes, SecretStr
+from pydantic import BaseModel, JsonValue, RootModel, Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic.types import PathType
 
@@ -36,8 +47,8 @@ from keyfold.model._field_serializers import find_field_codec
 from keyfold.model._fields import Expires, Stored, UnixSeconds
 from keyfold.model._own_codecs import find_own_codec, own_codec
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._records import RecordType, fill_in, read_record
-from keyfold.model._scalar_codecs import EXPIRY, SECONDS, scalar_codec
+from keyfold.model._records import RecordType, is_alias, read_alias, read_record
+from keyfold.model._scalar_codecs import EXPIRY, JSON_VALUE, SECONDS, scalar_codec
 from keyfold.model._serialised_codecs import find_custom_codec, is_custom, other_codec
 from keyfold.model._type_names import name_type
 from keyfold.model._value_codecs import TypeRefused, ValueCodec, take_placeholders
@@ -100,8 +111,12 @@ def codec_for(
             return found
     if isinstance(annotation, NewType):
         return codec_for(annotation.__supertype__, metadata, rules)
-    if not isinstance(annotation, type) and hasattr(annotation, "__value__"):
-        return codec_for(_read_alias(annotation), metadata, rules)
+    if is_alias(annotation):
+        return _alias_codec(annotation, metadata, rules)
+    if isinstance(annotation, str):
+        return _recursive_codec(annotation)
+    if isinstance(annotation, ForwardRef):
+        return _recursive_codec(annotation.__forward_arg__)
     if isinstance(annotation, TypeVar):
         return _ANY if annotation.__bound__ is None else codec_for(annotation.__bound__)
     if origin in (Union, types.UnionType):
@@ -119,10 +134,46 @@ def _find_class(annotation: Any) -> type[Any] | None:
     return kind if isinstance(kind, type) else None
 
 
-def _read_alias(annotation: Any) -> Any:
-    """Return what a type alias stands for; `Pair[int]` is an alias with type arguments."""
-    values = dict(zip(annotation.__type_params__, get_args(annotation), strict=False))
-    return fill_in(annotation.__value__, values)
+# The type aliases whose codecs are being made, each with its codec once that is known.
+_OpenAliases = list[tuple[Any, list[ValueCodec]]]
+_open_aliases: ContextVar[_OpenAliases] = ContextVar("open_aliases", default=[])  # noqa: B039 - never changed
+
+
+def _alias_codec(annotation: Any, metadata: Sequence[Any], rules: CodecRules) -> ValueCodec:
+    if annotation is JsonValue:
+        return JSON_VALUE
+    opened = _open_aliases.get()
+    for alias, made in opened:
+        if alias is annotation:
+            return _deferred_codec(made)
+    made: list[ValueCodec] = []
+    token = _open_aliases.set([*opened, (annotation, made)])
+    try:
+        made.append(codec_for(read_alias(annotation), metadata, rules))
+    finally:
+        _open_aliases.reset(token)
+    return made[0]
+
+
+def _recursive_codec(name: str) -> ValueCodec:
+    """Return the codec of an alias that is named inside itself."""
+    for alias, made in _open_aliases.get():
+        if alias.__name__ == name:
+            return _deferred_codec(made)
+    raise TypeRefused(f"{name!r} is not known here. Declare it as a model")
+
+
+def _deferred_codec(made: list[ValueCodec]) -> ValueCodec:
+    """Return a codec that uses another one, which is in the list by the time of its first use."""
+
+    def encode(value: Any) -> AttributeValue:
+        return made[0].encode(value)
+
+    def decode(value: AttributeValue) -> Any:
+        codec = made[0]
+        return (codec.decode or decode_any)(value)
+
+    return ValueCodec(encode, decode)
 
 
 def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> ValueCodec:
@@ -232,13 +283,14 @@ def model_codec(
 
     `name_of` makes attribute names from field names.
     """
-    codec = _MODELS.get((annotation, name_of))
-    if codec is not None:
-        return codec
     record = record or read_record(annotation)
     assert record is not None  # callers have a model or a record
+    key = (annotation, name_of)
+    codec = _MODELS.get(key)
+    if codec is not None:
+        return codec
     # Cached before its fields are read, since a model may contain itself.
-    codec = _MODELS[annotation, name_of] = ModelCodec(
+    codec = _MODELS[key] = ModelCodec(
         record.python,
         {},
         {},
@@ -252,7 +304,7 @@ def model_codec(
         for name, info in record.fields.items():
             codec.add(_read_field(record.python, name, info, name_of))
     except BaseException:
-        del _MODELS[annotation, name_of]
+        del _MODELS[key]
         raise
     return codec
 

@@ -129,3 +129,17 @@ def fill_in(hint: Any, values: Mapping[Any, Any]) -> Any:
     if get_origin(alias) is None or not parameters:
         return alias
     return alias[tuple(values.get(each, each) for each in parameters)]
+
+
+# Annotations.
+
+
+def is_alias(annotation: Any) -> bool:
+    """Return whether an annotation is a type alias, made by `type` or TypeAliasType."""
+    return not isinstance(annotation, type) and hasattr(annotation, "__value__")
+
+
+def read_alias(annotation: Any) -> Any:
+    """Return what a type alias stands for; `Pair[int]` is an alias with type arguments."""
+    values = dict(zip(annotation.__type_params__, get_args(annotation), strict=False))
+    return fill_in(annotation.__value__, values)

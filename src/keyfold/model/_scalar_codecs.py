@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from keyfold.model import _scalars as scalars
-from keyfold.model._any_values import decode_any
+from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._value_codecs import Decode, TypeRefused, ValueCodec
 from keyfold.values import AttributeValue
 
@@ -54,6 +54,24 @@ _SCALARS: tuple[tuple[type[Any], ValueCodec], ...] = (
 SECONDS = ValueCodec(scalars.encode_seconds, _decode_seconds, _NUMBER, python=datetime)
 EXPIRY = ValueCodec(scalars.encode_expiry, _decode_seconds, _NUMBER, python=datetime)
 _NAIVE = ValueCodec(scalars.encode_naive_datetime, kinds=_TEXT, python=datetime)
+
+
+def _decode_json(value: AttributeValue) -> Any:
+    """Decode a JSON value, whose numbers are ints or floats."""
+    ((kind, data),) = value.items()
+    match kind:
+        case "N":
+            number = scalars.decode_number(data)
+            return number if isinstance(number, int) else float(number)
+        case "L":
+            return [_decode_json(each) for each in data]
+        case "M":
+            return {name: _decode_json(each) for name, each in data.items()}
+        case _:
+            return decode_any(value)
+
+
+JSON_VALUE = ValueCodec(encode_any, _decode_json)
 
 # Pydantic's types that are classes of their own at run time, and the classes of their values.
 _PLAIN_TYPES: dict[Any, type[Any]] = {

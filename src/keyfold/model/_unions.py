@@ -15,14 +15,14 @@ from itertools import combinations
 from numbers import Number
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from keyfold.errors import KeyfoldError
 from keyfold.model._any_values import decode_any
 from keyfold.model._codecs import ModelCodec, annotate
 from keyfold.model._field_codecs import CodecRules, codec_for
 from keyfold.model._own_codecs import find_own_codec
-from keyfold.model._records import read_record
+from keyfold.model._records import is_alias, read_alias, read_record
 from keyfold.model._samples import guess_samples, samples_of
 from keyfold.model._serialised_codecs import find_custom_codec, is_custom, make_adapter
 from keyfold.model._type_names import name_type
@@ -47,8 +47,10 @@ def _find(
         yield from _find(arguments[0], [*arguments[1:], *metadata], rules, seen)
     elif isinstance(annotation, NewType):
         yield from _find(annotation.__supertype__, metadata, rules, seen)
-    elif not isinstance(annotation, type) and hasattr(annotation, "__value__"):
-        yield from _find(annotation.__value__, metadata, rules, seen)
+    elif is_alias(annotation):
+        if annotation is not JsonValue and annotation not in seen:
+            seen.add(annotation)
+            yield from _find(read_alias(annotation), metadata, rules, seen)
     elif (record := read_record(annotation)) is not None:
         if annotation not in seen:
             seen.add(annotation)

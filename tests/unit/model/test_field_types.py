@@ -37,6 +37,7 @@ from pydantic import (
     InstanceOf,
     IPvAnyAddress,
     Json,
+    JsonValue,
     NaiveDatetime,
     NewPath,
     PastDate,
@@ -128,6 +129,7 @@ class Seconds(RootModel[timedelta]): ...
 
 
 Pair = TypeAliasType("Pair", tuple[T, T], type_params=(T,))
+Tree = TypeAliasType("Tree", dict[str, "Tree"] | timedelta)
 Wait = NewType("Wait", timedelta)
 Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
 
@@ -157,6 +159,11 @@ ROUND_TRIPS: list[tuple[Any, Any, Any]] = [
     (Wait, DAY, {"N": "86400"}),
     (Seconds, Seconds(DAY), {"N": "86400"}),
     (Pair[timedelta], (DAY, DAY), {"L": [{"N": "86400"}, {"N": "86400"}]}),
+    (JsonValue, {"a": [1, 0.5, None, True, "x", {}]},
+     {"M": {"a": {"L": [{"N": "1"}, {"N": "0.5"}, {"NULL": True}, {"BOOL": True}, {"S": "x"},
+                        {"M": {}}]}}}),
+    (dict[str, JsonValue], {"a": 0.5}, {"M": {"a": {"N": "0.5"}}}),
+    (Tree, {"a": {"b": DAY}}, {"M": {"a": {"M": {"b": {"N": "86400"}}}}}),
     (AnyUrl, AnyUrl("ftp://a.b/c?d=e#f"), {"S": "ftp://a.b/c?d=e#f"}),
     (HttpUrl | None, HttpUrl("https://a.b"), {"S": "https://a.b/"}),
     (list[HttpUrl], [HttpUrl("https://a.b/c")], {"L": [{"S": "https://a.b/c"}]}),
