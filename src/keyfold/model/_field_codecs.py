@@ -88,27 +88,12 @@ def codec_for(
     annotation: Any, metadata: Sequence[Any] = (), rules: CodecRules = _DEFAULT_RULES
 ) -> ValueCodec:
     """Return the codec of a field with this annotation and metadata; raises TypeRefused."""
-    own = find_own_codec(metadata)
-    if own is not None:
-        found = own_codec(own, _find_class(annotation))
-        return optional_codec(found) if accepts_none(annotation) else found
-    marks: set[type[Any]] = {type(each) for each in metadata}
-    if Expires in marks:
-        return EXPIRY
-    if UnixSeconds in marks:
-        return SECONDS
-    if PathType in marks:
-        raise TypeRefused(
-            "whether a file exists depends on the machine and the moment, so a stored path might "
-            "not be read back. Use Path"
-        )
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return codec_for(arguments[0], [*arguments[1:], *metadata], rules)
-    if is_custom(metadata):
-        found = find_custom_codec(annotate(annotation, metadata))
-        if found is not None:
-            return found
+    found = _codec_by_metadata(annotation, metadata)
+    if found is not None:
+        return found
     if isinstance(annotation, NewType):
         return codec_for(annotation.__supertype__, metadata, rules)
     if is_alias(annotation):
@@ -126,6 +111,25 @@ def codec_for(
     if annotation in (Any, object):
         return _ANY
     return _container_codec(annotation, rules) or _class_codec(annotation, rules)
+
+
+def _codec_by_metadata(annotation: Any, metadata: Sequence[Any]) -> ValueCodec | None:
+    """Return the codec that the metadata of a field demands; None if the type decides."""
+    own = find_own_codec(metadata)
+    if own is not None:
+        found = own_codec(own, _find_class(annotation))
+        return optional_codec(found) if accepts_none(annotation) else found
+    marks: set[type[Any]] = {type(each) for each in metadata}
+    if Expires in marks:
+        return EXPIRY
+    if UnixSeconds in marks:
+        return SECONDS
+    if PathType in marks:
+        raise TypeRefused(
+            "whether a file exists depends on the machine and the moment, so a stored path might "
+            "not be read back. Use Path"
+        )
+    return find_custom_codec(annotate(annotation, metadata)) if is_custom(metadata) else None
 
 
 def _find_class(annotation: Any) -> type[Any] | None:
