@@ -143,7 +143,9 @@ def _made_by(decode: Callable[[Item], Any]) -> Callable[[Draw], Any]:
 
 
 def _make_row(name: str) -> Row:
-    return Row({"name": name}, ("pynamodb", "keyfold"), LIBRARY_TARGET)
+    # PynamoDB neither validates a change nor finds out what differs, so there is no target for it.
+    target = None if name == "change" else LIBRARY_TARGET
+    return Row({"name": name}, ("pynamodb", "keyfold"), target)
 
 
 # Calls.
@@ -153,6 +155,16 @@ def _our_calls(executor: Executor) -> dict[str, dict[str, StoreContestant]]:
     """Return the calls of our stores on an executor, by contestant and case."""
     settings = (StoreSettings([each], cursor_key=b"benchmark" * 2) for each in (shop, typed_shop))
     store, typed_store = (Store(executor, each) for each in settings)
+    changes = {
+        name: StoreContestant(
+            _reader(executor, _our_decoder(entity)),
+            lambda order, run=each.run: run(order.change(quantity=_next_quantity(order))),
+        )
+        for name, entity, each in (
+            ("keyfold", Order, store),
+            ("typed", TypedOrder, typed_store),
+        )
+    }
     return {
         "keyfold": {
             "get": StoreContestant(
@@ -171,6 +183,7 @@ def _our_calls(executor: Executor) -> dict[str, dict[str, StoreContestant]]:
                 lambda draw: (text_parts(draw.number), draw.edition),
                 lambda given: store.run(Order.update(**given[0]).set(Order.f.quantity, given[1])),
             ),
+            "change": changes["keyfold"],
         },
         "typed": {
             "get": StoreContestant(
@@ -190,8 +203,24 @@ def _our_calls(executor: Executor) -> dict[str, dict[str, StoreContestant]]:
                     TypedOrder.update(**given[0]).set(TypedOrder.f.quantity, given[1])
                 ),
             ),
+            "change": changes["typed"],
         },
     }
+
+
+def _reader(executor: Executor, decode: Callable[[Item], Any]) -> Callable[[Draw], Any]:
+    """Return a function that reads an order, another one each time: a change needs the current one."""
+    numbers = count()
+
+    def read(draw: Draw) -> Any:
+        current = replace(draw, number=next(numbers) % ITEMS)
+        return decode(executor.execute("GetItem", make_get(current))["Item"])
+
+    return read
+
+
+def _next_quantity(order: Any) -> int:
+    return 1 + order.quantity % 12
 
 
 def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[StoreCase]:
@@ -206,6 +235,13 @@ def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[StoreC
         "validated set": StoreContestant(
             lambda draw: (model(**text_parts(draw.number)), draw.edition),
             lambda given: given[0].update(actions=[model.quantity.set(given[1])]),
+        ),
+        "change": StoreContestant(
+            _reader(engine, model.from_raw_data),
+            lambda order: order.update(
+                actions=[model.quantity.set(_next_quantity(order))],
+                condition=model.quantity == order.quantity,
+            ),
         ),
     }
     timed = {**_our_calls(engine), "pynamodb": pynamodb}
@@ -224,10 +260,23 @@ def _repeat(contestant: StoreContestant, transport: Transport) -> StoreContestan
     """Return the bare engine call that a contestant makes."""
 
     def prepare(draw: Draw) -> tuple[str, Request]:
-        contestant.call(contestant.prepare(draw))
-        return transport.last
+        given = contestant.prepare(draw)
+        contestant.call(given)
+        operation, request = transport.last
+        if operation == "UpdateItem" and "ConditionExpression" in request:
+            _undo(transport.engine, request, getattr(given, "quantity", None))
+        return operation, request
 
     return StoreContestant(prepare, lambda last: transport.engine.execute(*last))
+
+
+def _undo(engine: Engine, request: Request, quantity: int | None) -> None:
+    """Give an order its quantity back, so that the request of a change can be run again."""
+    if quantity is None:
+        return
+    item = engine.execute("GetItem", {name: request[name] for name in ("TableName", "Key")})["Item"]
+    put = {**item, "quantity": {"N": str(quantity)}}
+    engine.execute("PutItem", {"TableName": request["TableName"], "Item": put})
 
 
 # Requests.

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from datetime import datetime
-from types import MethodType
+from datetime import date, datetime
+from decimal import Decimal
+from types import MethodType, NoneType
 from typing import Any, Generic, NoReturn, Protocol, TypeVar, cast, overload
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -99,25 +101,33 @@ def _delete_by_key(cls: Any, **parts: Any) -> Delete[Any]:
 def update_of(entity: Any) -> Update[Any]:
     """Return an update of an entity that was read, on the condition of what the update uses of it."""
     schema = _schema_of(entity)
-    held = entity.__dict__
-    key, parts = schema.make_key(_key_values(schema, held))
-    parts_of_indexes = {
-        name: held[name]
-        for part in schema.index_templates
-        for name in part.fields
-        if name not in schema.key_fields
-    }
-    version = schema.version_field
-    known = None if version is None else {version.name: _version_of(entity, schema)}
+    key, parts = schema.make_key(_key_values(schema, entity.__dict__))
+    seen = _seen_by(schema, entity)
     return Update(
         schema.table,
         schema,
         key,
         parts,
-        known=known,
-        seen=parts_of_indexes,
-        unstored=_unstored(entity, parts_of_indexes),
+        known=_version_known(schema, entity),
+        seen=seen,
+        unstored=_unstored(entity, seen),
     )
+
+
+def _seen_by(schema: EntitySchema, entity: Any) -> dict[str, Any]:
+    """Return what an entity has of the fields that index keys are made from."""
+    held = entity.__dict__
+    return {
+        name: held[name]
+        for part in schema.index_templates
+        for name in part.fields
+        if name not in schema.key_fields
+    }
+
+
+def _version_known(schema: EntitySchema, entity: Any) -> dict[str, Any] | None:
+    version = schema.version_field
+    return None if version is None else {version.name: _version_of(entity, schema)}
 
 
 def _delete_of(entity: Any) -> Delete[Any]:
@@ -218,34 +228,59 @@ def _compare(
 ) -> Update[Any]:
     """Return an update that writes what differs, and the fields that are `given`."""
     old, new = schema.encode(entity), schema.encode(changed)
-    attributes = {name: each.stored for name, each in schema.fields.items() if not each.is_part}
-    attributes |= {name: name for name in {**_extra_of(entity), **_extra_of(changed)}}
-    completion = schema.completion
-    differing = {
-        name: stored
-        for name, stored in attributes.items()
-        # Timestamps are the store's, whatever `before_write` saw.
-        if not (completion and completion.is_set_by_store(schema.fields.get(name)))
-        and (old.get(stored) != new.get(stored) or (given is not None and name in given))
-    }
-    computed = {
+    differing = _find_differing(schema, old, new)
+    for name in given or ():
+        differing[name] = schema.fields[name].stored if name in schema.fields else name
+    computed = [
         stored for stored, _ in schema.computed.values() if old.get(stored) != new.get(stored)
-    }
-    assigned = {name: getattr(changed, name, None) for name in differing}
-    request = update_of(entity)
-    known = request.known
+    ]
+    key, parts = schema.make_key(_key_values(schema, entity.__dict__))
+    known, seen = _version_known(schema, entity), _seen_by(schema, entity)
     if known is None:
-        based_on = _based_on(schema, differing, attributes) - schema.key_fields
-        known = {name: deepcopy(getattr(entity, name, None)) for name in sorted(based_on)}
-    update = replace(
-        request,
-        actions=tuple(_differences([*differing.values(), *computed], new)),
-        assigned=deepcopy(assigned),
+        known = {
+            name: _snapshot(getattr(entity, name, None))
+            for name in _based_on(schema, differing, entity)
+            if name not in schema.key_fields
+        }
+    update: Update[Any] = Update(
+        schema.table,
+        schema,
+        key,
+        parts,
+        tuple(_differences([*differing.values(), *computed], new)),
+        assigned={name: _snapshot(getattr(changed, name, None)) for name in differing},
         known=known,
-        unstored=request.unstored | _unstored(entity, known),
+        seen=seen,
+        unstored=_unstored(entity, (*seen, *known)),
         may_change_nothing=True,
     )
     return with_upgrade(update, entity, new)
+
+
+def _find_differing(schema: EntitySchema, old: Item, new: Item) -> dict[str, str]:
+    """Return the fields whose attributes differ, and the names of these attributes."""
+    differing: dict[str, str] = {}
+    completion, by_stored = schema.completion, schema.codec.by_stored
+    for attribute in {**new, **old}:
+        if old.get(attribute) == new.get(attribute):
+            continue
+        field = by_stored.get(attribute)
+        if field is not None:
+            # Timestamps are the store's, whatever `before_write` saw.
+            if completion is None or not completion.is_set_by_store(field):
+                differing[field.name] = attribute
+        elif attribute not in schema.own_attributes:
+            differing[attribute] = attribute
+    return differing
+
+
+# Types whose values nobody can change.
+_IMMUTABLE = frozenset({str, int, bool, float, Decimal, bytes, date, datetime, UUID, NoneType})
+
+
+def _snapshot(value: Any) -> Any:
+    """Return a value as it is now."""
+    return value if value.__class__ in _IMMUTABLE else deepcopy(value)
 
 
 def _differences(attributes: Iterable[str], new: Item) -> Iterable[Action]:
@@ -254,13 +289,13 @@ def _differences(attributes: Iterable[str], new: Item) -> Iterable[Action]:
         yield SetTo(path, new[name]) if name in new else Remove(path)
 
 
-def _based_on(schema: EntitySchema, differing: Iterable[str], fields: Iterable[str]) -> set[str]:
+def _based_on(schema: EntitySchema, differing: Iterable[str], entity: Any) -> list[str]:
     """Return the fields that a change is based on: those it changes, and what checks look at."""
     names = set(differing)
     for check in schema.cross_checks:
         if any(map(check.concerns, differing)):
-            names |= set(fields) if check.depends is None else check.depends
-    return names
+            names |= check.depends or {*schema.fields, *_extra_of(entity)}
+    return sorted(names)
 
 
 def _extra_of(entity: BaseModel) -> Mapping[str, Any]:

@@ -5,33 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keyfold.expressions import Comparison, Condition
-from keyfold.model._paths import field_path, path_info
+from keyfold.expressions import Comparison, Condition, FunctionCall, Path
+from keyfold.model._any_values import Encode, encode_any
+from keyfold.model._operands import to_literal
 from keyfold.model._schemas import EntitySchema
 from keyfold.values import AttributeValue, Item
 
 
 def expect_value(schema: EntitySchema, name: str, value: Any, *, may_lack: bool) -> Condition:
     """Return the condition that a field has a value; the item `may_lack` it if it is a default."""
-    path = field_path(schema, name)
+    path, encode = _find_place(schema, name)
+    absent = FunctionCall("attribute_not_exists", (path,))
     if _is_absent(value):
-        return path.not_exists()
-    return path.eq(value) | path.not_exists() if may_lack else path.eq(value)
+        return absent
+    equal = Comparison("=", path, to_literal(value, encode))
+    return equal | absent if may_lack else equal
 
 
 def expect_as_stored(schema: EntitySchema, name: str, item: Item) -> Condition:
     """Return the condition that a field is stored as in an item."""
-    path, stored = field_path(schema, name), _find_stored(schema, name, item)
-    return path.not_exists() if stored is None else Comparison("=", path_info(path).path, stored)
+    path, stored = _find_place(schema, name)[0], _find_stored(schema, name, item)
+    if stored is None:
+        return FunctionCall("attribute_not_exists", (path,))
+    return Comparison("=", path, stored)
 
 
 def has_another_form(schema: EntitySchema, expected: Mapping[str, Any], item: Item) -> bool:
     """Return whether an item stores one of these values in another form, or not at all."""
     for name, value in expected.items():
-        encode = path_info(field_path(schema, name)).codec.encode
+        encode = _find_place(schema, name)[1]
         if _find_stored(schema, name, item) != (None if _is_absent(value) else encode(value)):
             return True
     return False
+
+
+def _find_place(schema: EntitySchema, name: str) -> tuple[Path, Encode]:
+    """Return the path of a field, and how its values are encoded."""
+    field = schema.fields.get(name)
+    if field is None:
+        return Path((name,), owner=schema.name), encode_any
+    return Path((field.stored,), owner=schema.name), field.codec.encode
 
 
 def _find_stored(schema: EntitySchema, name: str, item: Item) -> AttributeValue | None:

@@ -557,10 +557,12 @@ class Update(Write[E_co], Generic[E_co]):
     def changed_index_parts(self) -> list[KeyPart]:
         """Return the parts of index keys that are rendered from a field that is set."""
         assigned = self._assigned()
+        if not assigned:
+            return []
         return [
             part
-            for part in self._index_parts()
-            if part.template is not None and any(name in assigned for name in part.fields)
+            for part in self.schema.index_templates
+            if any(name in assigned for name in part.fields)
         ]
 
     def _assigned(self, now: datetime | Moment = now) -> Mapping[str, Any]:
