@@ -136,7 +136,11 @@ def test_a_request_is_sent_to_another_process() -> None:
 
 
 def test_a_request_with_a_function_of_its_own_says_why_it_cannot_be_pickled() -> None:
-    chain = Order.query(by_key, order=ORDER).first().then(lambda found: get_order(found) or None)
+    chain = (
+        Order.query(by_key, order=ORDER)
+        .first()
+        .then(lambda found: Order.get(user=found.user, order=ORDER))
+    )
     mapped = Rate.get(base="USD", target="EUR").map(lambda found, _: found)
     for request in (chain, mapped):
         message = r"<lambda>, which cannot be imported by name\. Pass on the arguments"
