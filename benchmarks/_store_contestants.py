@@ -261,10 +261,11 @@ def _repeat(contestant: StoreContestant, transport: Transport) -> StoreContestan
 
     def prepare(draw: Draw) -> tuple[str, Request]:
         given = contestant.prepare(draw)
+        quantity = getattr(given, "quantity", None)  # before the call, as PynamoDB changes it
         contestant.call(given)
         operation, request = transport.last
-        if operation == "UpdateItem" and "ConditionExpression" in request:
-            _undo(transport.engine, request, getattr(given, "quantity", None))
+        if operation == "UpdateItem":
+            _undo(transport.engine, request, quantity)
         return operation, request
 
     return StoreContestant(prepare, lambda last: transport.engine.execute(*last))
