@@ -39,10 +39,11 @@ def ensure_declared(caller: Caller, table: Table, name: str) -> None:
         caller.run(plan_record_complete(caller.plan, table, name, guard_names(table)))
 
 
-def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> None:
-    """Create a table from a DescribeTable description, unless one of that name exists.
+def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> bool:
+    """Create a table from a DescribeTable description, unless one exists; return whether it did.
 
-    The new table has the same keys, indexes and TTL. It is billed per request: the source's
+    The new table has the same keys, indexes and TTL. It has no stream yet: that is enabled once the
+    items are there, so that handlers do not take them for changes. It is billed per request: the source's
     provisioned capacity says nothing about what the target needs.
     """
     request: dict[str, Any] = {
@@ -57,7 +58,18 @@ def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> N
                 {part: index[part] for part in ("IndexName", "KeySchema", "Projection")}
                 for index in described[kind]
             ]
-    _ensure(caller, request, ttl)
+    return _ensure(caller, request, ttl)
+
+
+def enable_stream_like(caller: Caller, described: dict[str, Any], name: str) -> None:
+    """Enable the stream that a DescribeTable description has, if any, on a table without one."""
+    stream = described.get("StreamSpecification")
+    if not stream or not stream.get("StreamEnabled"):
+        return
+    table = caller.call("DescribeTable", {"TableName": name})["Table"]
+    if not table.get("StreamSpecification", {}).get("StreamEnabled"):
+        caller.call("UpdateTable", {"TableName": name, "StreamSpecification": stream})
+        caller.run(wait_until_active(caller.plan, name))
 
 
 def _ensure(caller: Caller, request: dict[str, Any], ttl: str | None) -> bool:

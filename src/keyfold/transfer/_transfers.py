@@ -19,7 +19,13 @@ from keyfold.transfer._job import Summary, TransferJob
 from keyfold.transfer._lines import open_lines_source
 from keyfold.transfer._progress import ProgressCallback, ProgressMeter, ignore_progress
 from keyfold.transfer._sources import ItemSource, TableSource
-from keyfold.transfer._table_creation import ensure_declared, ensure_like, has_table, read_ttl
+from keyfold.transfer._table_creation import (
+    enable_stream_like,
+    ensure_declared,
+    ensure_like,
+    has_table,
+    read_ttl,
+)
 from keyfold.transfer._targets import TableTarget, Target
 
 Form = Literal["lines", "export", "csv"]
@@ -92,16 +98,21 @@ def copy_table(
     description = {"command": "copy", "declared": _name_of(declared)}
     with locked(options.checkpoint):
         read = open_source(reader, source, options)
-        if options.creates:
-            like = {**described, "TableName": target.table}
-            if declared is not None:
-                ensure_declared(writer, declared, target.table)
-            else:
-                ensure_like(writer, like, ttl)
+        is_made_alike = False
+        if options.creates and declared is not None:
+            ensure_declared(writer, declared, target.table)
+        elif options.creates:
+            is_made_alike = ensure_like(writer, {**described, "TableName": target.table}, ttl)
         checker = Caller(target.executor, options.environment, options.read_rate)
         written = _open_target(writer, checker, target, options, declared)
         callers = ([reader, checker], [writer])
-        return _run_job(read, written, options, declared, ttl, description, callers, target.table)
+        summary = _run_job(
+            read, written, options, declared, ttl, description, callers, target.table
+        )
+        # A resumed job may have created the table in an earlier run.
+        if is_made_alike or (summary.is_resumed and options.creates and declared is None):
+            enable_stream_like(writer, described, target.table)
+        return summary
 
 
 def dump_table(
