@@ -143,8 +143,8 @@ def _made_by(decode: Callable[[Item], Any]) -> Callable[[Draw], Any]:
 
 
 def _make_row(name: str) -> Row:
-    # PynamoDB neither validates a change nor finds out what differs, so there is no target for it.
-    target = None if name == "change" else LIBRARY_TARGET
+    # PynamoDB does not validate what an update sets, nor find out what differs: there is no target.
+    target = None if name in ("change", "validated set") else LIBRARY_TARGET
     return Row({"name": name}, ("pynamodb", "keyfold"), target)
 
 

@@ -327,7 +327,7 @@ def join_by_link(link: JoinLink, user: UUID) -> Transaction:
 @table.pattern("DeleteJoinLink")
 def delete_join_link(link: JoinLink) -> Delete[JoinLink]:
     """Delete a link, expired or not; does nothing if it does not exist."""
-    return JoinLink.delete(group=link.group, expires=link.expires)
+    return link.delete()
 
 
 # Writes of containers and their foods.

@@ -32,7 +32,7 @@ class NotFound(ConditionFailed):
 
 
 class VersionConflict(ConditionFailed):
-    """The entity was written by someone else since it was read."""
+    """The entity, or a field that the write is based on, was changed since it was read."""
 
     code = "version-conflict"
     public_template = "{entity} was changed by someone else. Read it again."

@@ -42,6 +42,7 @@ from keyfold.errors import (
     NotFound,
     TransactionFailed,
     TransactionInvalid,
+    VersionConflict,
 )
 from keyfold.store import Followed
 from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
@@ -260,7 +261,7 @@ def test_an_order_of_a_cart_that_was_changed_meanwhile_is_not_placed(shop: Datab
     shop.run(market.take_from_cart(RABINOVICH, CART.cart, APPLE))
     with pytest.raises(TransactionFailed) as failure:
         shop.run(market.place_order(CART, OrderId.at(START), None))
-    assert reasons_of(failure) == [None, None, None, None, ConditionFailed]
+    assert reasons_of(failure) == [None, None, None, None, VersionConflict]
 
 
 @pytest.mark.parametrize(("number", "most"), [(None, 98), ("2025-3", 97)])

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from keyfold import (
     Check,
+    CreatedAt,
     Delete,
     Entity,
     Expiry,
@@ -29,7 +30,7 @@ class Tenant(Entity, table=table, key=("letsgo-tenant", "{tenant_id}"), extra="a
     """A tenant of the platform. Deletion is logical: the item remains, and so does its id."""
 
     tenant_id: str = attr("tenantId")
-    created_at: datetime = attr("createdAt")
+    created_at: CreatedAt | None = attr("createdAt", default=None)
     created_by: str | None = attr("createdBy", default=None)
     deleted_at: datetime | None = attr("deletedAt", default=None)
     deleted_by: str | None = attr("deletedBy", default=None)
@@ -65,7 +66,7 @@ class Issuer(Entity, table=table, key=("letsgo-issuer", "{issuer}"), extra="allo
     """An issuer of access tokens, identified by its URL."""
 
     issuer: str
-    created_at: datetime = attr("createdAt")
+    created_at: CreatedAt | None = attr("createdAt", default=None)
 
 
 class ActiveIssuer(Entity, table=table, key=("letsgo-issuer-active", "/")):
@@ -79,7 +80,7 @@ class Invitation(Entity, table=table, key=("letsgo-invitation", "/{tenant_id}/{i
 
     tenant_id: str = attr("tenantId")
     invitation_id: Ulid = attr("invitationId", default_factory=Ulid.new)
-    created_at: datetime = attr("createdAt")
+    created_at: CreatedAt | None = attr("createdAt", default=None)
     created_by: str | None = attr("createdBy", default=None)
     expires: Expiry | None = attr("ttl", default=None)
 

@@ -88,12 +88,11 @@ def place_order(
     ]
     total = sum((line.price * line.quantity for line in lines), Decimal())
     number = [] if id is None else [OrderNumber(id=id, user=user, order=order, ttl=ttl).create()]
-    emptied = Cart.update(user=user, cart=cart.cart).set(Cart.f.lines, {})
     return transaction(
         Order(user=user, order=order, id=id, total=total, ttl=ttl).create(),
         *number,
         *(line.create() for line in lines),
-        emptied.where(Cart.f.lines.eq(cart.lines)),
+        cart.change(lines={}),
     )
 
 
