@@ -52,6 +52,7 @@ check: $(venv)/.dev ## Lint, check formatting, types, imports and generated file
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/pyright
+	$(bin)/mypy
 	$(bin)/pytest -q tests/unit/test_imports.py
 	$(bin)/python scripts/generate_shapes.py --check
 	$(bin)/python scripts/generate_docs.py --check

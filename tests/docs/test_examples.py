@@ -13,7 +13,12 @@ import pytest
 import keyfold
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "examples" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 MODULES = [
     "keyfold",
     *sorted(module.name for module in pkgutil.walk_packages(keyfold.__path__, "keyfold.")),

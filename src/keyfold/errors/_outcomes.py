@@ -42,6 +42,7 @@ class OutOfBounds(ConditionFailed):
     """An update would take a field out of its bounds, such as `ge` or `max_length`."""
 
     code = "out-of-bounds"
+    public_template = "{entity}: a value would leave its bounds."
 
 
 class UniqueTaken(ConditionFailed):

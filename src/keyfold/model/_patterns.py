@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from enum import Enum
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
 from keyfold.errors import DeclarationInvalid, PatternUnknown
+from keyfold.keys import Ulid
 from keyfold.keys._annotations import find_type
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
@@ -129,32 +131,44 @@ class Pattern(Generic[P, R_co]):
         PatternFailed for any other error of the function, or if the request cannot run, such as an
         update that lacks parts of an index key.
         """
-        arguments = {
-            each.name: self.example.get(each.name, _placeholder_for(each.name, each.annotation))
-            for each in self.parameters
-            if each.is_required or each.name in self.example
-        }
+        arguments = self._make_arguments(_placeholder_for)
         try:
-            request = self.make(**arguments)  # type: ignore[call-arg]
-            steps = tuple(_explain(request))
+            steps = self._explain(arguments)
+        except ValidationError as error:
+            # It makes a model of its arguments, and placeholders are not of its fields' types.
+            try:
+                steps = self._explain(self._make_arguments(_sample_for))
+            except Exception:  # noqa: BLE001 - the samples were at fault, or it fails anyway
+                raise pattern_error(self.name, error, arguments.values()) from error
         except Exception as error:
             raise pattern_error(self.name, error, arguments.values()) from error
         return Explanation(self.name, steps)
+
+    def _make_arguments(self, make: Callable[[str, Any], Any]) -> dict[str, Any]:
+        return {
+            each.name: self.example.get(each.name, make(each.name, each.annotation))
+            for each in self.parameters
+            if each.is_required or each.name in self.example
+        }
+
+    def _explain(self, arguments: Mapping[str, Any]) -> tuple[PatternStep, ...]:
+        return tuple(_explain(self.make(**arguments)))  # type: ignore[call-arg]
 
 
 def _placeholder_for(name: str, annotation: Any) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         fields = {each: Placeholder(f"{name}.{each}") for each in annotation.__pydantic_fields__}
         return cast(Any, annotation).model_construct(**fields)
-    origin = get_origin(annotation)
-    if (
-        isinstance(origin, type)
-        and issubclass(origin, Iterable)
-        and not issubclass(origin, Mapping)
-    ):
-        # `list[Order]`, `tuple[Order, ...]` or `Iterable[Order]`.
+    if _is_list(annotation):
         return _PlaceholderList(name, get_args(annotation)[0])
     return Placeholder(name)
+
+
+def _is_list(annotation: Any) -> bool:
+    """Return whether a type is a list of others: `list[Order]`, `tuple[Order, ...]` and the like."""
+    origin = get_origin(annotation)
+    is_class = isinstance(origin, type)
+    return is_class and issubclass(origin, Iterable) and not issubclass(origin, Mapping)
 
 
 class _PlaceholderList(Placeholder):
@@ -265,6 +279,15 @@ def _next_request(first: Request[Any], make: Callable[[Any], Request[Any]]) -> R
         return make(_sample_of("found", type(found)))
 
 
+def _sample_for(name: str, annotation: Any) -> Any:
+    """Return a value for an argument that is of its type, where that is possible."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return _sample_of(name, annotation)
+    if _is_list(annotation):
+        return [_sample_for(f"{name}[i]", get_args(annotation)[0])]
+    return _sample_value(name, find_type(annotation))
+
+
 def _sample_of(name: str, model: type[BaseModel]) -> Any:
     """Return an instance of a model whose values are of simple types, where that is possible."""
     values = {
@@ -281,6 +304,10 @@ def _sample_value(name: str, kind: Any) -> Any:
         return str(Placeholder(name))
     if kind in (date, datetime):
         return _SAMPLE_TIME if kind is datetime else _SAMPLE_TIME.date()
+    if isinstance(kind, type) and issubclass(kind, Ulid):
+        return kind.at(_SAMPLE_TIME)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
     return Placeholder(name)
 
 

@@ -26,6 +26,7 @@ from keyfold.model import (
     Table,
     Transaction,
     Update,
+    attr,
     batch,
     now,
     transaction,
@@ -297,11 +298,7 @@ def test_a_pattern_that_takes_no_placeholder_says_to_give_an_example() -> None:
     def counts(bases: list[str]) -> Query[Rate]:
         return Rate.query(by_base, base="EUR").limit(len(bases))
 
-    def validates(team: str, number: int, city: str) -> Update[Ticket]:
-        update = Ticket.update(team=team, number=number)
-        return update.set(Ticket.f.address, Address(city=city))
-
-    makes: list[Any] = [within, branches, compares, counts, validates]
+    makes: list[Any] = [within, branches, compares, counts]
     for make in makes:
         own = Table("Own", key=Key("pk"))
         pattern: Any = own.pattern("name")(make)
@@ -314,12 +311,40 @@ def test_a_pattern_that_takes_no_placeholder_says_to_give_an_example() -> None:
     assert explained.filters
 
 
-def test_a_model_that_takes_no_placeholder_is_named() -> None:
-    def make(name: str) -> Put[User]:
-        return User(name=name).create()
+def test_a_pattern_may_make_models_of_its_arguments() -> None:
+    def register(name: str, at: datetime) -> Put[User]:
+        return User(name=name, email=f"{name}@example.com").create()
 
-    with pytest.raises(PatternUnexplained, match=r"User validates name when it is created"):
-        Table("Own", key=Key("pk")).pattern("make")(make).explain()
+    def move(team: str, number: int, city: str) -> Update[Ticket]:
+        update = Ticket.update(team=team, number=number)
+        return update.set(Ticket.f.address, Address(city=city))
+
+    def add(order: Order, skus: list[str]) -> Transaction:
+        return transaction(
+            order.create(),
+            *(
+                OrderLine(user=order.user, order=order.order, line=number, sku=sku).create()
+                for number, sku in enumerate(skus, 1)
+            ),
+        )
+
+    [step] = Pattern("Register", register, None).explain().steps
+    assert "{name}" in step.key
+    [step] = Pattern("Move", move, None).explain().steps
+    assert "{team}" in step.key
+    [step] = Pattern("Add", add, None).explain().steps
+    assert step.key.count("{order.user}") == 2
+
+
+def test_a_model_that_takes_no_placeholder_is_named() -> None:
+    class Code(BaseModel):
+        code: str = attr(pattern="[A-Z]{3}")
+
+    def make(name: str) -> Put[User]:
+        return User(name=Code(code=name).code).create()
+
+    with pytest.raises(PatternUnexplained, match=r"Code validates code when it is created"):
+        Pattern("name", make, None).explain()
 
 
 def test_placeholders_stand_inside_nested_values() -> None:
