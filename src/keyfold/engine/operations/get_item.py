@@ -36,20 +36,16 @@ def try_fast_get_item(
     if len(request) == REQUIRED:
         row = context.storage.get(table.rows, row_key)
         return {} if row is None else {"Item": rendering.stored(row[0])}
-    if not _has_fast_options(request):
+    if (
+        not _FAST_PARAMETERS.issuperset(request)
+        or request.get("ConsistentRead").__class__ not in FLAG_TYPES
+        or request.get("ReturnConsumedCapacity") not in LEVELS
+    ):
         return None
     row = context.storage.get(table.rows, row_key)
     response: dict[str, Any] = {} if row is None else {"Item": rendering.stored(row[0])}
     _report_capacity(request, table, 0 if row is None else row[1], response)
     return response
-
-
-def _has_fast_options(request: dict[str, Any]) -> bool:
-    return (
-        _FAST_PARAMETERS.issuperset(request)
-        and request.get("ConsistentRead").__class__ in FLAG_TYPES
-        and request.get("ReturnConsumedCapacity") in LEVELS
-    )
 
 
 def get_item(
