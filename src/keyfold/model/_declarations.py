@@ -22,9 +22,10 @@ from keyfold.model._index_choices import (
     join_alternatives,
     text_of,
 )
+from keyfold.model._key_parts import KeyPart
 from keyfold.model._key_types import find_key_type, find_secret_problem
 from keyfold.model._keys import Index, Shard, TableLike
-from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._schemas import EntitySchema
 from keyfold.model._unions import find_ambiguities
 from keyfold.model._unique import (
     UniqueNames,

@@ -10,8 +10,8 @@ from typing import Any
 from keyfold.errors import FieldUnknown, QueryInvalid
 from keyfold.keys import KeyTemplate, find_collision
 from keyfold.model._codecs import StoredField
+from keyfold.model._key_parts import KeyPart
 from keyfold.model._keys import Key
-from keyfold.model._schemas import KeyPart
 from keyfold.values import AttributeValue
 
 Alternative = tuple[KeyPart, ...]

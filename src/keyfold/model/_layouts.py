@@ -8,8 +8,9 @@ from typing import Protocol
 from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
 from keyfold.keys._annotations import find_type
+from keyfold.model._key_parts import KeyPart
 from keyfold.model._keys import Index, Shard, TableLike
-from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._schemas import EntitySchema
 from keyfold.policy import (
     Area,
     IndexEntry,

@@ -20,6 +20,7 @@ from keyfold.expressions import (
 )
 from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._former_names import cover_former_names
+from keyfold.model._key_parts import KeyPart
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._operands import attributes_in, check_condition
 from keyfold.model._placeholders import Placeholder
@@ -34,7 +35,6 @@ from keyfold.model._requests import (
     resolve_now,
 )
 from keyfold.model._results import Page
-from keyfold.model._schemas import KeyPart
 
 V_co = TypeVar("V_co", covariant=True)
 W = TypeVar("W")

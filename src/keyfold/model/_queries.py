@@ -7,11 +7,12 @@ from typing import Any
 
 from keyfold.errors import FieldUnknown, MissingKeyPart, QueryInvalid
 from keyfold.model._index_choices import choose_alternative
+from keyfold.model._key_parts import KeyPart
 from keyfold.model._keys import Index, Key, TableLike
 from keyfold.model._paged_reads import Query
 from keyfold.model._ranges import KeyState, open_range
 from keyfold.model._reads import ResultShape
-from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._schemas import EntitySchema
 from keyfold.values import AttributeValue
 
 

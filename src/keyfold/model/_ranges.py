@@ -11,13 +11,13 @@ from typing import Any, Protocol
 from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.expressions import Between, Comparison, Condition, FunctionCall, Path, readable_value
 from keyfold.keys import KeyTemplate, Ulid
+from keyfold.model._key_parts import KeyPart
 from keyfold.model._moments import has_moment, resolve_moments
 from keyfold.model._placeholder_keys import (
     render_placeholder_prefix,
     render_placeholder_start,
 )
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._schemas import KeyPart
 from keyfold.values import AttributeValue
 
 # Stands for the time at which a request runs, to validate ranges that depend on it.

@@ -13,8 +13,9 @@ from keyfold.values import AttributeValue
 
 if TYPE_CHECKING:
     from keyfold.model._codecs import ModelCodec
+    from keyfold.model._key_parts import KeyPart
     from keyfold.model._keys import TableLike
-    from keyfold.model._schemas import EntitySchema, KeyPart
+    from keyfold.model._schemas import EntitySchema
 
 # The fields that a class statement declares unique, each with the name given for its guards.
 UniqueNames = Mapping[str, str | None]

@@ -38,6 +38,7 @@ from keyfold.model._former_names import (
     replace_former_names,
 )
 from keyfold.model._index_choices import find_decisive, find_missing, render_known
+from keyfold.model._key_parts import KeyPart
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, has_moment, now
 from keyfold.model._operands import check_condition, to_literal
@@ -52,7 +53,7 @@ from keyfold.model._paths import (
 )
 from keyfold.model._requests import Chain, Request, resolve_now
 from keyfold.model._scalars import encode_expiry
-from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._schemas import EntitySchema
 from keyfold.model._unique import find_unique_sources
 from keyfold.model._writes import Write, chain_after, expiry_in
 from keyfold.values import AttributeValue, Item
