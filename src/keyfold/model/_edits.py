@@ -235,13 +235,13 @@ def _compare(
         stored for stored, _ in schema.computed.values() if old.get(stored) != new.get(stored)
     ]
     key, parts = schema.make_key(_key_values(schema, entity.__dict__))
-    known, seen = _version_known(schema, entity), _seen_by(schema, entity)
-    if known is None:
-        known = {
-            name: _snapshot(getattr(entity, name, None))
-            for name in _based_on(schema, differing, entity)
-            if name not in schema.key_fields
-        }
+    known, seen = _version_known(schema, entity) or {}, _seen_by(schema, entity)
+    for name in _based_on(schema, differing, entity):
+        # The version stands for changed fields. What follows from other fields needs these, as an
+        # entity that was deleted and created anew may have the same version.
+        is_covered = schema.version_field is not None and name in differing
+        if name not in schema.key_fields and not is_covered:
+            known[name] = _snapshot(getattr(entity, name, None))
     update: Update[Any] = Update(
         schema.table,
         schema,

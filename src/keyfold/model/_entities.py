@@ -307,8 +307,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
         mapping, or a model of which only the fields that are set count. The update writes what
         differs: fields, index keys, and stored computed fields. Its condition is that what it is
         based on is still stored: the version, if there is a Version field, otherwise the changed
-        fields and those that index keys, computed fields and validators depend on. If it is not,
-        the update fails with VersionConflict.
+        fields; and what index keys, computed fields and validators depend on. If it is not, the
+        update fails with VersionConflict.
 
         If nothing differs, nothing is written, and running the update returns the stored entity.
         Raises FieldUnknown, KeyFieldChanged, UpdateInvalid, and pydantic's ValidationError.

@@ -318,9 +318,8 @@ class Update(Write[E_co], Generic[E_co]):
         if not self.known and not self.seen:
             return {}
         expected = dict(self.known or {})
-        version = self.schema.version_field
-        # The version stands for everything that an instance has seen.
-        if self.seen and (version is None or version.name not in expected):
+        # Even if the version is known: an entity that was deleted and created anew may have it, too.
+        if self.seen:
             assigned = self._assigned()
             for part in self.changed_index_parts():
                 expected |= {

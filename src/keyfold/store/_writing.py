@@ -205,7 +205,7 @@ def _find_conflict(
         return f"it was read with version {seen}, and no longer exists" if seen else None
     stored = (field.find(item) or {}).get("N")
     if stored == (str(seen) if seen else None):
-        return None
+        return _find_changed(request, found)
     return f"it was read with version {seen or 0}, and now has {stored}"
 
 

@@ -131,9 +131,10 @@ def test_a_default_that_was_not_read_may_not_be_stored() -> None:
     assert condition(update) == "(state = new OR attribute_not_exists(state))"
 
 
-def test_the_version_stands_for_everything_that_was_seen() -> None:
+def test_the_version_stands_for_changed_fields() -> None:
     held = ticket(status=Status.OPEN, version=3)
     assert condition(held.update().set(Ticket.f.title, "y")) == "version = 3"
+    assert condition(held.change(title="y", owner="ada")) == "version = 3"
     moved = held.update().set(Ticket.f.status, Status.DONE)
     assert condition(moved) == "version = 3"
     assert condition(ticket().change(title="y")) == "attribute_not_exists(version)"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keyfold.errors import ConditionFailed, NotFound, UniqueTaken, VersionConflict
-from keyfold.model import Entity, Index, Key, Table, attr, part, transaction
+from keyfold.model import Entity, Index, Key, Table, Version, attr, part, transaction
 from tests.unit.model.shop import Status, Ticket, User, by_status
 from tests.unit.model.test_edits import Label, Parcel, by_state, table
 from tests.unit.store.store_kinds import START, AnyStore, OpenStore
@@ -117,6 +117,16 @@ def test_edits_of_an_instance_compare_its_version(store: AnyStore) -> None:
         store.run(changed.change(title="y"))
 
 
+def test_the_version_of_another_entity_with_the_key_is_not_enough(open_store: OpenStore) -> None:
+    store = open_store(jobs)
+    held = store.run(Task(name="a", state="new", place="x").create())
+    store.run(held.delete())
+    store.run(Task(name="a", state="new", place="y").create())
+    for edit in (held.change(state="done"), held.update().set(Task.f.state, "done")):
+        with pytest.raises(VersionConflict, match="place changed since it was read"):
+            store.run(edit)
+
+
 def test_a_change_of_a_unique_field_moves_its_guard(store: AnyStore) -> None:
     ada = store.run(User(name="ada", email="a@x").create())
     bob = store.run(User(name="bob", email="b@x").create())
@@ -136,6 +146,13 @@ class Job(Entity, table=jobs, key="J#{name}"):
     name: str = part()
     due: str | None = None
     total: Decimal = attr(default=Decimal(0))
+
+
+class Task(Entity, table=jobs, key="T#{name}", indexes={by_due: "{state}#{place}"}):
+    name: str = part()
+    state: str
+    place: str
+    version: Version = 0
 
 
 def test_an_instance_can_leave_a_sparse_index(open_store: OpenStore) -> None:
