@@ -22,9 +22,10 @@ from keyfold.model._bounds import (
     set_schema,
 )
 from keyfold.model._core_schemas import covers, is_same
-from keyfold.model._moments import resolve_moments
+from keyfold.model._formatting import summarise
+from keyfold.model._moments import SAMPLE_TIME, resolve_moments
 from keyfold.model._operands import Literal, to_literal
-from keyfold.model._paths import SAMPLE_TIME, FieldPath, Fields, path_info, value_operand
+from keyfold.model._paths import FieldPath, Fields, path_info, value_operand
 from keyfold.model._pickling import Reduced, find_schema
 from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._value_validation import (
@@ -85,7 +86,7 @@ class CheckedField(NamedTuple):
         try:
             self.rules.validate(absent)
         except ValidationError as error:
-            fact = f"{self.field!r} cannot be removed: {_summarise(error)}"
+            fact = f"{self.field!r} cannot be removed: {summarise(error)}"
             raise UpdateInvalid(self.entity.__name__, fact, "Set it to another value.") from None
 
     def member_bounds(self, *, is_removed: bool = False) -> Bounds:
@@ -192,7 +193,7 @@ def check_field(entity: type[BaseModel], field: FieldPath) -> CheckedField:
     except Uncheckable as error:
         raise uncheckable(entity.__name__, field, str(error)) from None
     except ValidationError as error:
-        raise ValueInvalid(repr(field), f"its key is invalid: {_summarise(error)}", "") from None
+        raise ValueInvalid(repr(field), f"its key is invalid: {summarise(error)}", "") from None
     return CheckedField(entity, field, rules, around)
 
 
@@ -226,14 +227,7 @@ def validated(field: FieldPath, validate: Validate, value: Any) -> Any:
 def invalid_value(field: FieldPath, value: Any, error: ValidationError) -> ValueInvalid:
     """Return the error of a value that is not valid for a field."""
     shown = path_info(field).codec.show(value)
-    return ValueInvalid(repr(field), f"{_summarise(error)}; got {shown}", "")
-
-
-def _summarise(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(map(str, each['loc']))}: {each['msg']}" if each["loc"] else each["msg"]
-        for each in error.errors(include_url=False, include_context=False, include_input=False)
-    )
+    return ValueInvalid(repr(field), f"{summarise(error)}; got {shown}", "")
 
 
 def _encode_converted(checked: CheckedField, value: Any) -> AttributeValue:

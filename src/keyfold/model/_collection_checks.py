@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from keyfold.errors import QueryInvalid
 from keyfold.model._collection_ranges import Extent, extent_of
+from keyfold.model._moments import SAMPLE_TIME
 from keyfold.model._ranges import KeyState, without_range
-
-# Where members lie in relation to each other does not depend on the time.
-_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 class MemberKeys(NamedTuple):
@@ -38,8 +35,9 @@ def member_keys(
     name: str, entity: str, keys: KeyState, attribute: str, *, is_list: bool
 ) -> MemberKeys:
     """Return the sort keys of a member whose key condition is `keys`."""
-    whole = extent_of(without_range(keys), attribute, _SAMPLE_TIME)
-    limited = extent_of(keys, attribute, _SAMPLE_TIME)
+    # Where members lie in relation to each other does not depend on the time.
+    whole = extent_of(without_range(keys), attribute, SAMPLE_TIME)
+    limited = extent_of(keys, attribute, SAMPLE_TIME)
     return MemberKeys(name, entity, is_list, whole, limited)
 
 

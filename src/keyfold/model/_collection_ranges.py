@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import zip_longest
 from typing import NamedTuple
 
 from keyfold.keys._shapes import find_end
+from keyfold.model._moments import SAMPLE_TIME
 from keyfold.model._ranges import KeyState, PartRange, SortRange
-
-# Stands for the time at which a request runs, to show ranges that do not depend on it.
-_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 class Extent(NamedTuple):
@@ -72,7 +70,7 @@ class JointRange:
 
     def __str__(self) -> str:
         moving = [str(each.range) for each in self.members if isinstance(each.range, PartRange)]
-        return " or ".join(moving) if moving else str(self.resolve(_SAMPLE_TIME))
+        return " or ".join(moving) if moving else str(self.resolve(SAMPLE_TIME))
 
 
 def join_ranges(
@@ -84,9 +82,9 @@ def join_ranges(
     """
     if is_exact:
         joint = JointRange(attribute, tuple(members))
-        resolved = joint.resolve(_SAMPLE_TIME)
+        resolved = joint.resolve(SAMPLE_TIME)
         return None if resolved.low is None and resolved.high is None else joint
-    extents = [extent_of(each, attribute, _SAMPLE_TIME) for each in members]
+    extents = [extent_of(each, attribute, SAMPLE_TIME) for each in members]
     shared = _common_prefix([each.low or "" for each in extents])
     return SortRange(attribute, prefix={"S": shared}) if shared else None
 

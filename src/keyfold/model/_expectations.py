@@ -7,8 +7,9 @@ from typing import Any
 
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path
 from keyfold.model._any_values import Encode, encode_any
-from keyfold.model._operands import to_literal
+from keyfold.model._operands import is_stored_as, to_literal
 from keyfold.model._schemas import EntitySchema
+from keyfold.model._value_codecs import is_unstored
 from keyfold.values import AttributeValue, Item
 
 
@@ -16,7 +17,7 @@ def expect_value(schema: EntitySchema, name: str, value: Any, *, may_lack: bool)
     """Return the condition that a field has a value; the item `may_lack` it if it is a default."""
     path, encode = _find_place(schema, name)
     absent = FunctionCall("attribute_not_exists", (path,))
-    if _is_absent(value):
+    if is_unstored(value):
         return absent
     equal = Comparison("=", path, to_literal(value, encode))
     return equal | absent if may_lack else equal
@@ -24,17 +25,14 @@ def expect_value(schema: EntitySchema, name: str, value: Any, *, may_lack: bool)
 
 def expect_as_stored(schema: EntitySchema, name: str, item: Item) -> Condition:
     """Return the condition that a field is stored as in an item."""
-    path, stored = _find_place(schema, name)[0], _find_stored(schema, name, item)
-    if stored is None:
-        return FunctionCall("attribute_not_exists", (path,))
-    return Comparison("=", path, stored)
+    return is_stored_as(_find_place(schema, name)[0], _find_stored(schema, name, item))
 
 
 def has_another_form(schema: EntitySchema, expected: Mapping[str, Any], item: Item) -> bool:
     """Return whether an item stores one of these values in another form, or not at all."""
     for name, value in expected.items():
         encode = _find_place(schema, name)[1]
-        if _find_stored(schema, name, item) != (None if _is_absent(value) else encode(value)):
+        if _find_stored(schema, name, item) != (None if is_unstored(value) else encode(value)):
             return True
     return False
 
@@ -50,8 +48,3 @@ def _find_place(schema: EntitySchema, name: str) -> tuple[Path, Encode]:
 def _find_stored(schema: EntitySchema, name: str, item: Item) -> AttributeValue | None:
     field = schema.fields.get(name)
     return item.get(name) if field is None else field.find(item)
-
-
-def _is_absent(value: Any) -> bool:
-    """Return whether a value is not stored: None, and an empty set."""
-    return value is None or (isinstance(value, set | frozenset) and not value)

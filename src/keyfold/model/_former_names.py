@@ -33,11 +33,10 @@ from keyfold.expressions import (
     paths_in,
 )
 from keyfold.model._codecs import ModelCodec
-from keyfold.model._value_codecs import ValueCodec
+from keyfold.model._value_codecs import SETS, ValueCodec
 from keyfold.values import AttributeValue
 
 _ZERO: AttributeValue = {"N": "0"}
-_SETS = frozenset({"SS", "NS", "BS"})
 
 
 def has_former_names(codec: ModelCodec, seen: set[int] | None = None) -> bool:
@@ -274,7 +273,7 @@ def _is_set_change(action: Action) -> bool:
 
 
 def _is_set(value: Value) -> bool:
-    return isinstance(value, dict) and not _SETS.isdisjoint(value)
+    return isinstance(value, dict) and not SETS.isdisjoint(value)
 
 
 def _cut(path: Path, position: int) -> Path:

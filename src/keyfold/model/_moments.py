@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, cast
 
@@ -38,6 +38,9 @@ class Moment:
 
 
 now = Moment()
+
+# Stands for the time at which a request runs, where requests are checked or shown before that.
+SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 # Types of most values, for which the tests below would take longer.

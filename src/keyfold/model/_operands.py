@@ -9,7 +9,15 @@ from functools import partial
 from typing import Any
 
 from keyfold.errors import QueryInvalid
-from keyfold.expressions import Action, Condition, DeferredValue, paths_in
+from keyfold.expressions import (
+    Action,
+    Comparison,
+    Condition,
+    DeferredValue,
+    FunctionCall,
+    Path,
+    paths_in,
+)
 from keyfold.expressions.trees import check_is_condition
 from keyfold.model._moments import has_moment, resolve_moments
 from keyfold.values import AttributeValue
@@ -42,6 +50,13 @@ def check_condition(condition: object, entity: str | None = None) -> Condition:
                 fact = f"{path} is a field of {path.owner}, but the request is for {entity}"
                 raise QueryInvalid("where()", fact, f"Use {entity}.f.")
     return checked
+
+
+def is_stored_as(path: Path, value: AttributeValue | None) -> Condition:
+    """Return the condition that an attribute has a stored value; None: that it does not exist."""
+    if value is None:
+        return FunctionCall("attribute_not_exists", (path,))
+    return Comparison("=", path, value)
 
 
 def attributes_in(*nodes: Condition | Action) -> set[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, ValueInvalid
@@ -20,7 +20,7 @@ from keyfold.expressions import (
 )
 from keyfold.model._any_values import Encode, encode_any
 from keyfold.model._codecs import StoredField
-from keyfold.model._moments import has_moment, resolve_moments
+from keyfold.model._moments import SAMPLE_TIME, has_moment, resolve_moments
 from keyfold.model._operands import Literal, to_literal
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import show
@@ -31,8 +31,6 @@ C = TypeVar("C")
 
 # DynamoDB's limit on the operands of IN.
 _MAX_OPTIONS = 100
-# Stands for the time at which a request runs, to check values that depend on it.
-SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 _ANY = ValueCodec(encode_any)
 
 
@@ -270,7 +268,7 @@ def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> 
         raise PathInvalid(repr(path), f"{shown} is not of its type") from None
 
 
-def check_kinds(path: FieldPath, kinds: set[str], fact: str) -> None:
+def check_kinds(path: FieldPath, kinds: AbstractSet[str], fact: str) -> None:
     """Raise PathInvalid unless the field can be stored as one of the DynamoDB types `kinds`."""
     known = path_info(path).codec.kinds
     if known and not known & kinds:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from typing import Any, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from keyfold.errors import (
     IdInvalid,
@@ -19,13 +18,12 @@ from keyfold.errors import (
     ValueInvalid,
 )
 from keyfold.model._index_reads import check_countable, check_readable
+from keyfold.model._moments import SAMPLE_TIME
 from keyfold.model._paged_reads import Count, Query, Scan
-from keyfold.model._placeholders import Placeholder
+from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._requests import Request
 from keyfold.model._writes import Check, refuse_alone
 
-# Requests are written for some time; which one makes no difference to whether they can run.
-_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 _NAME = Placeholder.__name__
 # Placeholders are shown as their text in braces.
 _SHOWN = re.compile(r"\{[^{}]+\}")
@@ -48,7 +46,7 @@ def check_runnable(request: Request[Any]) -> None:
         case _:
             raise QueryInvalid("its result", f"{request!r:.80} is not a request", "Return one.")
     try:
-        request.calls(_SAMPLE_TIME)
+        request.calls(SAMPLE_TIME)
     except Exception as error:
         # Where a call depends on the value of a placeholder, nothing is known about it.
         if not _is_about_placeholder(error, ()):
@@ -77,7 +75,7 @@ def _is_about_placeholder(error: Exception, placeholders: Iterable[object]) -> b
     """Return whether an error is due to a placeholder, and not to the pattern itself."""
     match error:
         case ValidationError():
-            return any(_holds_placeholder(each["input"]) for each in error.errors())
+            return any(has_placeholder(each["input"]) for each in error.errors())
         case IdInvalid(received=shown) | KeyPartInvalid(received=shown) | ValueInvalid(fact=shown):
             return _SHOWN.search(shown) is not None
         case KeyfoldError():
@@ -86,14 +84,14 @@ def _is_about_placeholder(error: Exception, placeholders: Iterable[object]) -> b
         case AttributeError():
             return isinstance(error.obj, Placeholder)
         case LookupError():
-            return any(_holds_placeholder(each) for each in error.args)
+            return any(has_placeholder(each) for each in error.args)
         case TypeError():
             text = str(error)
             if _NAME in text or _is_raised_by_placeholder(error):
                 return True
             is_clear = _ABOUT_ARGUMENTS.search(text) or _NAMES_TYPE.search(text)
             # Some functions do not say what they got, such as date.fromisoformat.
-            return not is_clear and any(map(_holds_placeholder, placeholders))
+            return not is_clear and any(map(has_placeholder, placeholders))
         case ValueError():
             return _NAME in str(error) or _SHOWN.search(str(error)) is not None
         case _:
@@ -106,18 +104,3 @@ def _is_raised_by_placeholder(error: Exception) -> bool:
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     return place is not None and isinstance(place.tb_frame.f_locals.get("self"), Placeholder)
-
-
-def _holds_placeholder(value: object) -> bool:
-    match value:
-        case Placeholder():
-            return True
-        case BaseModel():
-            return any(map(_holds_placeholder, value.__dict__.values()))
-        case Mapping():
-            members = cast("Mapping[Any, Any]", value)
-            return any(map(_holds_placeholder, (*members.keys(), *members.values())))
-        case list() | tuple() | set() | frozenset():
-            return any(map(_holds_placeholder, cast("Iterable[Any]", value)))
-        case _:
-            return False

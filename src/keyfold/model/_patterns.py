@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -18,6 +18,7 @@ from keyfold.keys._annotations import find_type
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
+from keyfold.model._moments import SAMPLE_TIME
 from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._pattern_faults import check_runnable, pattern_error
 from keyfold.model._placeholders import Placeholder
@@ -27,9 +28,6 @@ from keyfold.model._results import Page
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
 from keyfold.model._writes import CreateOrGet, Presence, Put, Write
-
-# Batches are split for some time; which one makes no difference to the explanation.
-_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 _WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
 
@@ -229,7 +227,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 operation, ", ".join(each.name for each in request.tables), None, keys
             )
         case Batch():
-            for call in request.calls(_SAMPLE_TIME):
+            for call in request.calls(SAMPLE_TIME):
                 members = [
                     request.requests[each]
                     for positions in call.positions.values()
@@ -303,9 +301,9 @@ def _sample_value(name: str, kind: Any) -> Any:
     if kind is str:
         return str(Placeholder(name))
     if kind in (date, datetime):
-        return _SAMPLE_TIME if kind is datetime else _SAMPLE_TIME.date()
+        return SAMPLE_TIME if kind is datetime else SAMPLE_TIME.date()
     if isinstance(kind, type) and issubclass(kind, Ulid):
-        return kind.at(_SAMPLE_TIME)
+        return kind.at(SAMPLE_TIME)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return next(iter(kind))
     return Placeholder(name)

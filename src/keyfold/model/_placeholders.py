@@ -101,7 +101,8 @@ def has_placeholder(value: Any) -> bool:
     if isinstance(value, BaseModel):
         return has_placeholder(value.__dict__)
     if isinstance(value, Mapping):
-        return any(map(has_placeholder, cast(Mapping[Any, Any], value).values()))
+        members = cast(Mapping[Any, Any], value)
+        return any(map(has_placeholder, (*members.keys(), *members.values())))
     if isinstance(value, list | tuple | set | frozenset):
         return any(map(has_placeholder, cast(list[Any], value)))
     return False

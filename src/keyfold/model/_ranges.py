@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -12,16 +12,13 @@ from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.expressions import Between, Comparison, Condition, FunctionCall, Path, readable_value
 from keyfold.keys import KeyTemplate, Ulid
 from keyfold.model._key_parts import KeyPart
-from keyfold.model._moments import has_moment, resolve_moments
+from keyfold.model._moments import SAMPLE_TIME, has_moment, resolve_moments
 from keyfold.model._placeholder_keys import (
     render_placeholder_prefix,
     render_placeholder_start,
 )
 from keyfold.model._placeholders import Placeholder
 from keyfold.values import AttributeValue
-
-# Stands for the time at which a request runs, to validate ranges that depend on it.
-_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 class KeyRange(Protocol):
@@ -125,7 +122,7 @@ def make_range(
     """Return the range of the next key part from `low` to `high`; raises QueryInvalid."""
     limits = PartRange(part, known, low, high)
     try:
-        resolved = limits.resolve(_SAMPLE_TIME)
+        resolved = limits.resolve(SAMPLE_TIME)
     except (AttributeError, TypeError) as error:
         if isinstance(error, KeyfoldError):
             raise

@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from keyfold.errors import FieldUnknown, KeyPartInvalid, MissingKeyPart, ValueInvalid
+from keyfold.expressions import Condition
 from keyfold.keys import Ulid
 from keyfold.keys._annotations import find_type
 from keyfold.keys._shown_values import show as show_part
@@ -20,7 +21,8 @@ from keyfold.model._any_values import Encode, decode_any
 from keyfold.model._codecs import ModelCodec, StoredField
 from keyfold.model._completion import WriteCompletion
 from keyfold.model._cross_checks import CrossCheck
-from keyfold.model._former_names import has_former_names
+from keyfold.model._formatting import summarise
+from keyfold.model._former_names import cover_former_names, has_former_names
 from keyfold.model._key_parts import KeyPart, Render, check_not_empty
 from keyfold.model._keys import TableLike
 from keyfold.model._pickling import Reduced, find_schema
@@ -169,6 +171,10 @@ class EntitySchema:
             part for part in index_parts.values() if part.template is not None
         )
         self._held = tuple(part.attribute for part in index_parts.values() if part.template is None)
+
+    def with_former_names(self, condition: Condition) -> Condition:
+        """Return a condition that also finds values under the former names of their attributes."""
+        return cover_former_names(self.codec, condition) if self.has_former_names else condition
 
     @property
     def index_templates(self) -> tuple[KeyPart, ...]:
@@ -372,11 +378,12 @@ class EntitySchema:
                 raw[name] = found[name]
         try:
             # DynamoDB has fewer types than Python, so a model's strict mode is not applied here.
+            # As `validate`, without another call for every item.
             value = self.entity.__pydantic_validator__.validate_python(
                 raw, strict=False, by_alias=False, by_name=True
             )
         except ValidationError as error:
-            raise ItemMismatch(summarise(error)) from error
+            raise ItemMismatch(summarise(error, whole="item")) from error
         # The cheapest exact test: one lookup per attribute, without a new set.
         if not self.declared_names.issuperset(item):
             keep_undeclared(value, item, {*self.declared_names, *(value.model_extra or ())})
@@ -386,6 +393,11 @@ class EntitySchema:
         if stored is not item:
             keep_upgraded(value, stored, item)
         return value
+
+    def validate(self, values: Mapping[str, Any]) -> BaseModel:
+        """Return an entity with these fields, by name; raises pydantic's ValidationError."""
+        validator = self.entity.__pydantic_validator__
+        return validator.validate_python(values, strict=False, by_alias=False, by_name=True)
 
     def current_forms(
         self, item: Mapping[str, AttributeValue]
@@ -477,10 +489,3 @@ def _make_none() -> None:
 
 def _is_placeholder(value: object) -> bool:
     return value.__class__ is Placeholder
-
-
-def summarise(error: ValidationError) -> str:
-    """Return the validation errors of an item's fields as one line."""
-    return "; ".join(
-        f"{'.'.join(map(str, each['loc'])) or 'item'}: {each['msg']}" for each in error.errors()
-    )

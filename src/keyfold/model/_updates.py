@@ -33,7 +33,6 @@ from keyfold.model._expectations import expect_as_stored, expect_value
 from keyfold.model._expiry import not_expired
 from keyfold.model._formatting import show_item
 from keyfold.model._former_names import (
-    cover_former_names,
     need_current_names,
     replace_former_names,
 )
@@ -55,6 +54,7 @@ from keyfold.model._requests import Chain, Request, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._unique import find_unique_sources
+from keyfold.model._value_codecs import SETS
 from keyfold.model._writes import Write, chain_after, expiry_in
 from keyfold.values import AttributeValue, Item
 
@@ -63,8 +63,6 @@ if TYPE_CHECKING:
 
 E_co = TypeVar("E_co", covariant=True)
 W = TypeVar("W")
-
-_SETS = {"SS", "NS", "BS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +185,10 @@ class Update(Write[E_co], Generic[E_co]):
         The bounds of the field become part of the condition, as for `increment`. If several
         members are added to a set with a `max_length`, each counts as new unless all are in it.
         """
-        check_kinds(_path(field), {"N", *_SETS}, "add() is for numbers and sets")
+        check_kinds(_path(field), {"N", *SETS}, "add() is for numbers and sets")
         self._check_no_dependents(field, "add()")
         path, checked, bounds = self._target(field), self._checked(field), ()
-        if checked is not None and path_info(field).codec.kinds & _SETS:
+        if checked is not None and path_info(field).codec.kinds & SETS:
             value, bounds = checked.set_bounds(value, adds=True)
         elif checked is not None:
             value, bounds = checked.sum_bounds(value, counts_absent=True)
@@ -198,7 +196,7 @@ class Update(Write[E_co], Generic[E_co]):
 
     def delete(self, field: FieldPath, members: Any) -> Self:
         """Delete members from a set; its `min_length` becomes part of the condition."""
-        check_kinds(_path(field), _SETS, "delete() is for members of sets")
+        check_kinds(_path(field), SETS, "delete() is for members of sets")
         self._check_no_dependents(field, "delete()")
         path, checked, bounds = self._target(field), self._checked(field), ()
         if checked is not None:
@@ -308,9 +306,8 @@ class Update(Write[E_co], Generic[E_co]):
         bounds = (each.condition for each in self.bounds)
         whole = join_all(exists, *known, self.where_condition, *bounds)
         if self.schema.has_former_names and whole is not None:
-            codec = self.schema.codec
-            current = need_current_names(codec, self.actions)
-            whole = join_all(cover_former_names(codec, whole), *current)
+            current = need_current_names(self.schema.codec, self.actions)
+            whole = join_all(self.schema.with_former_names(whole), *current)
         return join_all(whole, not_expired(self.table))
 
     def expected(self) -> Mapping[str, Any]:

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from keyfold.expressions import (
     Action,
-    Comparison,
-    Condition,
-    FunctionCall,
     Path,
     Remove,
     SetTo,
     join_all,
 )
 from keyfold.model._any_values import decode_any, encode_any
+from keyfold.model._operands import is_stored_as
 from keyfold.values import AttributeValue, Item
 
 if TYPE_CHECKING:
@@ -70,12 +68,7 @@ def with_upgrade(update: Update[Any], entity: Any, new: Item) -> Update[Any]:
         for name in stored
         if name not in written
     ]
-    unchanged: list[Condition] = [
-        FunctionCall("attribute_not_exists", (Path((name,)),))
-        if value is None
-        else Comparison("=", Path((name,)), value)
-        for name, value in stored.items()
-    ]
+    unchanged = [is_stored_as(Path((name,)), value) for name, value in stored.items()]
     fields = update.schema.fields
     known = {
         name: value

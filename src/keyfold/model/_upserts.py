@@ -38,11 +38,11 @@ from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._requests import resolve_now
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._updates import Update
+from keyfold.model._value_codecs import SETS, is_unstored
 from keyfold.values import AttributeValue, Item
 
 E_co = TypeVar("E_co", covariant=True)
 
-_SETS = frozenset({"SS", "NS", "BS"})
 _ZERO: AttributeValue = {"N": "0"}
 _INSTEAD = "Use create().or_get(), and then update()."
 
@@ -191,7 +191,7 @@ def _find_starts(
         start = _encode(update, name, value)
         if start is None:
             continue
-        if isinstance(action, AddTo | DeleteFrom) and not _SETS.isdisjoint(start):
+        if isinstance(action, AddTo | DeleteFrom) and not SETS.isdisjoint(start):
             fact = f"{name} has members in a new entity, to which DynamoDB cannot add in one call"
             raise UpdateInvalid(schema.name, fact, _INSTEAD)
         yield attribute, start
@@ -301,7 +301,7 @@ def _encode(update: Update[Any], name: str, value: Any) -> AttributeValue | None
     path = field_path(update.schema, name)
     if not update.is_unchecked:
         value = check_field(update.schema.entity, path).convert(value)
-    if value is None or (isinstance(value, set | frozenset) and not value):
+    if is_unstored(value):
         return None
     return path_info(path).codec.encode(value)
 
@@ -310,8 +310,7 @@ def _validate(schema: EntitySchema, values: Mapping[str, Any]) -> BaseModel:
     """Return the new entity; raises pydantic's ValidationError."""
     if has_placeholder(values):
         return schema.entity.model_construct(**values)
-    validator = schema.entity.__pydantic_validator__
-    return validator.validate_python(values, strict=False, by_alias=False, by_name=True)
+    return schema.validate(values)
 
 
 # What depends on the values of an existing entity.

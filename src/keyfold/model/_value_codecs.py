@@ -56,6 +56,11 @@ class TypeRefused(Exception):
     """
 
 
+def is_unstored(value: Any) -> bool:
+    """Return whether a value is stored by leaving its attribute out: None, and an empty set."""
+    return value is None or (isinstance(value, set | frozenset) and not value)
+
+
 def take_placeholders(encode: Encode, kind: str = "S") -> Encode:
     """Return an encoder that also takes placeholders, which are stored as `kind`."""
 

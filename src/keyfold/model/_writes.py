@@ -17,7 +17,6 @@ from keyfold.model._any_values import encode_any
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._expiry import as_if_deleted
 from keyfold.model._formatting import show_item
-from keyfold.model._former_names import cover_former_names
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
 from keyfold.model._operands import check_condition, to_literal
@@ -393,9 +392,7 @@ class Check(Write[None]):
 
 
 def _cover(schema: EntitySchema, condition: Condition | None) -> Condition | None:
-    if condition is None or not schema.has_former_names:
-        return condition
-    return cover_former_names(schema.codec, condition)
+    return None if condition is None else schema.with_former_names(condition)
 
 
 def refuse_alone(check: Check) -> NoReturn:

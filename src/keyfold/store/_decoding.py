@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from keyfold.errors import ItemInvalid
 from keyfold.model._any_values import decode_any
 from keyfold.model._expiry import whole_seconds
-from keyfold.model._formatting import show_item
+from keyfold.model._formatting import show_item, summarise
 from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._reads import Get, Ref
 from keyfold.model._results import RawItem
-from keyfold.model._schemas import EntitySchema, ItemMismatch, summarise
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
 from keyfold.store._guards import is_guard
 from keyfold.store._plans import OnInvalid, RunContext
@@ -147,7 +147,9 @@ def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, Attr
     try:
         return model.model_validate(raw, strict=False, by_alias=False, by_name=True)
     except ValidationError as error:
-        raise ItemMismatch(f"it is not a valid {model.__name__}: {summarise(error)}") from error
+        raise ItemMismatch(
+            f"it is not a valid {model.__name__}: {summarise(error, whole='item')}"
+        ) from error
 
 
 def is_expired(item: Mapping[str, AttributeValue], ttl: str, now_seconds: int) -> bool:

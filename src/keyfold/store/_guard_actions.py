@@ -6,8 +6,8 @@ alone. Both are conditions of the transaction, so no interleaving of writers can
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from keyfold.expressions import (
@@ -22,6 +22,7 @@ from keyfold.expressions import (
     join_all,
 )
 from keyfold.model._keys import TableLike, identify
+from keyfold.model._operands import is_stored_as
 from keyfold.model._schemas import EntitySchema
 from keyfold.store._guards import OWNER, guard_item, guard_key
 from keyfold.values import AttributeValue, Item
@@ -94,6 +95,16 @@ def find_guard_actions(
             yield GuardAction("take", schema.table, field.guard, name, after, owner)
 
 
+def leave_foreign(
+    actions: Iterable[GuardAction], foreign: Collection[Hashable]
+) -> list[GuardAction]:
+    """Return the actions without releases of guards that belong to others: those are left."""
+    return [
+        replace(each, kind="leave") if each.kind == "release" and each.identity in foreign else each
+        for each in actions
+    ]
+
+
 def unique_values_in(schema: EntitySchema, item: Mapping[str, AttributeValue]) -> UniqueValues:
     """Return the values that an item has of its unique fields."""
     return {name: field.value_in(item) for name, field in schema.unique.items()}
@@ -115,13 +126,7 @@ def unchanged_condition(schema: EntitySchema, state: UniqueState) -> Condition:
     """
     if state is None:
         return FunctionCall("attribute_not_exists", (Path((schema.partition.attribute,)),))
-    conditions: list[Condition] = [
-        FunctionCall("attribute_not_exists", (Path((name,)),))
-        if value is None
-        else Comparison("=", Path((name,)), value)
-        for name, value in state.items()
-    ]
-    condition = join_all(*conditions)
+    condition = join_all(*(is_stored_as(Path((name,)), value) for name, value in state.items()))
     assert condition is not None  # there are unique fields
     return condition
 

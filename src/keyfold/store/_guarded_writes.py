@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from keyfold.errors import ServiceError, TransactionCanceledException, Unavailable
-from keyfold.model._former_names import cover_former_names
 from keyfold.model._schemas import EntitySchema
 from keyfold.store._guard_actions import (
     GuardAction,
     UniqueValues,
     add_condition,
     find_guard_actions,
+    leave_foreign,
     unchanged_condition,
     unique_state,
     unique_values_in,
@@ -53,9 +53,7 @@ def plan_guarded_put(
         old: Item | None = (yield from call("GetItem", lookup)).get("Item")
         body: dict[str, Any] = {"TableName": table_name, "Item": item}
         condition = unchanged_condition(schema, unique_state(schema, old))
-        if schema.has_former_names:
-            condition = cover_former_names(schema.codec, condition)
-        add_condition(body, condition)
+        add_condition(body, schema.with_former_names(condition))
         before: UniqueValues = dict.fromkeys(schema.unique)
         if old is not None:
             before = unique_values_in(schema, old)
@@ -76,13 +74,7 @@ def plan_guarded_write(
     listed = list(guards)
     foreign: set[Hashable] = set()
     for _ in range(_MAX_RACES):
-        # A guard that belongs to another item is not released: see `GuardAction`.
-        actions = [
-            replace(each, kind="leave")
-            if each.kind == "release" and each.identity in foreign
-            else each
-            for each in listed
-        ]
+        actions = leave_foreign(listed, foreign)
         members = [own, *(each.to_member(table_name) for each in actions)]
         request = {"TransactItems": members, "ReturnConsumedCapacity": "TOTAL"}
         try:

@@ -36,6 +36,7 @@ from keyfold.store._guard_actions import (
     GuardAction,
     UniqueValues,
     find_guard_actions,
+    leave_foreign,
     unchanged_condition,
     unique_state,
     unique_values_in,
@@ -263,10 +264,11 @@ def _expand(
             return [own]
     actions = [own]
     wanted = _new_unique_values(request, current, context.now)
-    for guard in find_guard_actions(schema, request.item_key, current, wanted):
-        is_foreign = guard.kind == "release" and guard.identity in foreign
-        done = replace(guard, kind="leave") if is_foreign else guard
-        actions.append(Action(own.owner, done.to_member(schema.table.name), guard=done))
+    guards = find_guard_actions(schema, request.item_key, current, wanted)
+    actions += (
+        Action(own.owner, guard.to_member(schema.table.name), guard=guard)
+        for guard in leave_foreign(guards, foreign)
+    )
     return actions
 
 

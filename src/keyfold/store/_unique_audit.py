@@ -14,9 +14,9 @@ from typing import Any
 
 from keyfold.errors import ConditionalCheckFailedException, TransactionCanceledException
 from keyfold.expressions import And, Condition, FunctionCall, Not, Path, RequestPrinter
-from keyfold.model._former_names import cover_former_names
 from keyfold.model._keys import identify
 from keyfold.model._tables import Table
+from keyfold.model._transactions import MAX_ACTIONS
 from keyfold.store._guard_actions import (
     add_condition,
     owner_condition,
@@ -30,7 +30,6 @@ from keyfold.store._unique_marker import guard_names, plan_record_complete
 from keyfold.store._unique_problems import ProblemKind, UniqueProblem, find_problem
 from keyfold.values import Item
 
-_MAX_ACTIONS = 100
 _MAX_RACES = 5
 # How many problems a report lists; it counts all of them.
 MAX_LISTED = 1_000
@@ -284,7 +283,7 @@ class _ItemState:
             # It has no unique fields, and would get some only as another entity.
             return None
         condition = unchanged_condition(schema, unique_state(schema, self.item))
-        return cover_former_names(schema.codec, condition) if schema.has_former_names else condition
+        return schema.with_former_names(condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +343,7 @@ def _group(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
     size = 0
     for each in candidates:
         needed = 1 + len(each.keys)
-        if size + needed > _MAX_ACTIONS:
+        if size + needed > MAX_ACTIONS:
             yield group
             group, size = [], 0
         group.append(each)

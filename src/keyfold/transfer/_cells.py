@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from keyfold.errors import KeyfoldError, ServiceError
 from keyfold.model._any_values import decode_any
 from keyfold.model._codecs import StoredField
-from keyfold.model._schemas import EntitySchema, ItemMismatch, summarise
+from keyfold.model._formatting import summarise
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.transfer._tallies import to_canonical
 from keyfold.values import (
     AttributeValue,
@@ -74,11 +75,9 @@ def from_cells(schema: EntitySchema, cells: Mapping[str, str]) -> Item:
             raw[name] = (field.codec.decode or decode_any)(stored)
     schema.codec.fill(raw)
     try:
-        value = schema.entity.__pydantic_validator__.validate_python(
-            raw, strict=False, by_alias=False, by_name=True
-        )
+        value = schema.validate(raw)
     except ValidationError as error:
-        raise ItemMismatch(summarise(error)) from error
+        raise ItemMismatch(summarise(error, whole="item")) from error
     try:
         item = normalise_item(schema.encode(value))[0]
     except KeyfoldError as error:
