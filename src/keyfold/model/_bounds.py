@@ -214,20 +214,27 @@ def bounds_of_set(
 
 
 def bounds_of_member(
-    around: ValueRules, path: Path, name: str, *, is_removed: bool
+    around: ValueRules, path: Path, name: str, *, others: int, is_removed: bool
 ) -> Iterator[FieldBound]:
-    """Yield the bounds of a list or map in which the member at `path` is set or removed."""
-    if around.peeled.core["type"] not in ("list", "tuple", "dict"):
+    """Yield the bounds of a list or map in which the member at `path` is set or removed.
+
+    The same update sets or removes so many `others`, each of which counts as changing the length.
+    Raises Uncheckable.
+    """
+    core = around.peeled.core
+    if core["type"] not in ("list", "tuple", "dict"):
         return
+    if core["type"] == "tuple" and is_removed and core.get("variadic_item_index") is None:
+        raise Uncheckable("the number of members around it is fixed")
     least, most = _lengths(around)
     container = Path(path.steps[:-1], owner=path.owner)
     if is_removed and least is not None:
         absent: Condition = FunctionCall("attribute_not_exists", (path,))
-        fits = absent | _size(container, ">", least)
+        fits = absent | _size(container, ">", least + others)
         yield FieldBound(fits, f"the value around {name} would have less than {least} members")
     elif not is_removed and most is not None:
         exists: Condition = FunctionCall("attribute_exists", (path,))
-        fits = exists | _size(container, "<", most)
+        fits = exists | _size(container, "<", most - others)
         yield FieldBound(fits, f"the value around {name} would have more than {most} members")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial, reduce
 from operator import getitem
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from keyfold.errors import UpdateInvalid, ValueInvalid
-from keyfold.expressions import Path
+from keyfold.expressions import Action, Path, Remove
 from keyfold.model._bounds import (
     FieldBound,
     addend_schema,
@@ -89,12 +90,25 @@ class CheckedField(NamedTuple):
             fact = f"{self.field!r} cannot be removed: {summarise(error)}"
             raise UpdateInvalid(self.entity.__name__, fact, "Set it to another value.") from None
 
-    def member_bounds(self, *, is_removed: bool = False) -> Bounds:
-        """Return the bounds of the list or map that the field is in, if it is in one."""
-        if len(self._path.steps) == 1:
+    def member_bounds(self, earlier: Sequence[Action], *, is_removed: bool = False) -> Bounds:
+        """Return the bounds of the list or map that the field is in, if it is in one.
+
+        The update's `earlier` changes may add or remove other members of it. Raises UpdateInvalid.
+        """
+        path = self._path
+        if len(path.steps) == 1:
             return ()
+        others = sum(
+            each.path.steps[:-1] == path.steps[:-1] and isinstance(each, Remove) is is_removed
+            for each in earlier
+        )
         name = path_info(self.field).text
-        return tuple(bounds_of_member(self.around, self._path, name, is_removed=is_removed))
+        try:
+            return tuple(
+                bounds_of_member(self.around, path, name, others=others, is_removed=is_removed)
+            )
+        except Uncheckable as error:
+            raise self.refusal(str(error)) from None
 
     def copy_bounds(self, source: FieldPath) -> Bounds:
         """Return the bounds of a field that is set to another field; raises UpdateInvalid."""

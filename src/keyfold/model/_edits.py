@@ -18,7 +18,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from keyfold.errors import FieldUnknown, KeyFieldChanged, UpdateInvalid
-from keyfold.expressions import Action, Path, Remove, SetTo
+from keyfold.expressions import Action, Path, Remove, SetTo, join_all
 from keyfold.model._deferred_writes import DeferredWrite, complete_entity
 from keyfold.model._paths import FieldPath
 from keyfold.model._placeholders import Placeholder
@@ -26,7 +26,7 @@ from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._requests import resolve_now
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._updates import Update
-from keyfold.model._upgrades import with_upgrade
+from keyfold.model._upgrades import find_upgraded, with_upgrade
 from keyfold.model._writes import Delete
 from keyfold.values import Item
 
@@ -110,7 +110,7 @@ def update_of(entity: Any) -> Update[Any]:
         parts,
         known=_version_known(schema, entity),
         seen=seen,
-        unstored=_unstored(entity, seen),
+        unstored=_unstored(schema, entity, seen),
     )
 
 
@@ -121,7 +121,7 @@ def _seen_by(schema: EntitySchema, entity: Any) -> dict[str, Any]:
         name: held[name]
         for part in schema.index_templates
         for name in part.fields
-        if name not in schema.key_fields
+        if name not in schema.key_fields and name in held
     }
 
 
@@ -157,6 +157,7 @@ def change_of(entity: Any, fields: Mapping[str, Any]) -> Update[Any]:
     Raises FieldUnknown, KeyFieldChanged, UpdateInvalid, and pydantic's ValidationError.
     """
     schema = _schema_of(entity)
+    schema.check_whole(entity)
     _check_changeable(schema, entity, fields)
     values = [*entity.__dict__.values(), *fields.values()]
     if any(isinstance(each, Placeholder) for each in values):
@@ -202,7 +203,8 @@ class DeferredChange(DeferredWrite, Update[E_co], Generic[E_co]):
         update = _compare(self.schema, self.entity, derived, completed)
         return replace(
             update,
-            where_condition=self.where_condition,
+            # The update has one of its own if an upgrade is pending.
+            where_condition=join_all(update.where_condition, self.where_condition),
             expiry=self.expiry,
             known={**(update.known or {}), **(self.known or {})},
             returns_nothing=self.returns_nothing,
@@ -229,10 +231,14 @@ def _compare(
     """Return an update that writes what differs, and the fields that are `given`."""
     old, new = schema.encode(entity), schema.encode(changed)
     differing = _find_differing(schema, old, new)
-    for name in given or ():
+    # What an upgrade has made is not stored yet, nor are the index keys that are made from it.
+    upgraded = find_upgraded(schema, entity)
+    for name in (*(given or ()), *upgraded):
         differing[name] = schema.fields[name].stored if name in schema.fields else name
     computed = [
-        stored for stored, _ in schema.computed.values() if old.get(stored) != new.get(stored)
+        stored
+        for stored, _ in schema.computed.values()
+        if upgraded or old.get(stored) != new.get(stored)
     ]
     key, parts = schema.make_key(_key_values(schema, entity.__dict__))
     known, seen = _version_known(schema, entity) or {}, _seen_by(schema, entity)
@@ -251,7 +257,7 @@ def _compare(
         assigned={name: _snapshot(getattr(changed, name, None)) for name in differing},
         known=known,
         seen=seen,
-        unstored=_unstored(entity, (*seen, *known)),
+        unstored=_unstored(schema, entity, (*seen, *known)),
         may_change_nothing=True,
     )
     return with_upgrade(update, entity, new)
@@ -322,7 +328,7 @@ def _schema_of(entity: Any) -> EntitySchema:
 
 
 def _key_values(schema: EntitySchema, held: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: held[name] for name in schema.key_fields}
+    return {name: held[name] for name in schema.key_fields if name in held}
 
 
 def _version_of(entity: Any, schema: EntitySchema) -> Any:
@@ -332,6 +338,9 @@ def _version_of(entity: Any, schema: EntitySchema) -> Any:
     return held if isinstance(held, Placeholder) else held or None
 
 
-def _unstored(entity: BaseModel, names: Iterable[str]) -> frozenset[str]:
-    """Return the fields with a default that the item may not have: it was not read with them."""
-    return frozenset(names) - entity.model_fields_set
+def _unstored(schema: EntitySchema, entity: BaseModel, names: Iterable[str]) -> frozenset[str]:
+    """Return the fields with a default that the item may not have: it was not read with them.
+
+    Where a missing attribute is read as None or an empty set, it is not read as the default.
+    """
+    return frozenset(names) - entity.model_fields_set - schema.codec.absent.keys()

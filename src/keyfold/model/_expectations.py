@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from keyfold.errors import KeyfoldError, ValueInvalid
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path
 from keyfold.model._any_values import Encode, encode_any
 from keyfold.model._operands import is_stored_as, to_literal
+from keyfold.model._scalars import show
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._value_codecs import is_unstored
 from keyfold.values import AttributeValue, Item
@@ -19,7 +21,16 @@ def expect_value(schema: EntitySchema, name: str, value: Any, *, may_lack: bool)
     absent = FunctionCall("attribute_not_exists", (path,))
     if is_unstored(value):
         return absent
-    equal = Comparison("=", path, to_literal(value, encode))
+    try:
+        equal = Comparison("=", path, to_literal(value, encode))
+    except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(error, KeyfoldError):
+            raise
+        # The value was never validated, as after model_construct.
+        field = schema.fields.get(name)
+        shown = show(value) if field is None else field.codec.show(value)
+        fact = f"{shown} is not of the field's type"
+        raise ValueInvalid(f"{schema.name}.{name}", fact, "") from error
     return equal | absent if may_lack else equal
 
 

@@ -256,11 +256,14 @@ class EntitySchema:
         """Return the item of an entity; raises ValueInvalid and MissingKeyPart."""
         values = value.__dict__
         item = self.render_key(values)
-        for each in self._index_writers:
-            rendered = each.render(values)
-            if rendered is not None:
-                item[each.attribute] = rendered
         name, held = "", None
+        try:
+            for each in self._index_writers:
+                rendered = each.render(values)
+                if rendered is not None:
+                    item[each.attribute] = rendered
+        except KeyError:
+            raise self._lacking_error(values) from None
         try:
             for name, attribute, encode in self._writers:
                 held = values[name]
@@ -277,6 +280,10 @@ class EntitySchema:
                         item[attribute] = codec.encode(held)
         except ValueInvalid as error:
             raise error.inside(f"{self.name}.{name}") from None
+        except KeyError:
+            if name in values:
+                raise
+            raise self._lacking_error(values) from None
         except (AttributeError, TypeError, ValueError) as error:
             # The value was never validated, as after model_construct.
             shown = self.fields[name].codec.show(held) if name in self.fields else show(held)
@@ -293,6 +300,16 @@ class EntitySchema:
             attribute, kind = self.type_attribute
             item[attribute] = {"S": kind}
         return item
+
+    def check_whole(self, value: BaseModel) -> None:
+        """Raise ValueInvalid if an entity lacks a field, as after model_construct."""
+        if not value.__dict__.keys() >= self.fields.keys():
+            raise self._lacking_error(value.__dict__)
+
+    def _lacking_error(self, values: Mapping[str, Any]) -> ValueInvalid:
+        name = next(name for name in self.fields if name not in values)
+        fact = "the entity has no value for it, not even None"
+        return ValueInvalid(f"{self.name}.{name}", fact, "Pass one to model_construct().")
 
     # Decoding.
 

@@ -121,7 +121,7 @@ class Update(Write[E_co], Generic[E_co]):
         checked, bounds = self._checked(field), ()
         if checked is not None:
             value = checked.convert(value)
-            bounds = checked.member_bounds()
+            bounds = checked.member_bounds(self.actions)
         is_set = info.stored is not None and info.stored.is_set
         if value is None or (is_set and isinstance(value, set | frozenset) and not value):
             return self.remove(field)
@@ -157,7 +157,7 @@ class Update(Write[E_co], Generic[E_co]):
             raise UpdateInvalid(self.schema.name, fact, "Set it to another value.")
         checked, bounds = self._checked(field), ()
         if checked is not None:
-            bounds = checked.member_bounds(is_removed=True)
+            bounds = checked.member_bounds(self.actions, is_removed=True)
             if stored is not None and (stored.is_set or stored.accepts_none):
                 checked.check_absence(set[Any]() if stored.is_set else None)
         return self._with(Remove(path), self._assign(field, None), bounds)
@@ -442,7 +442,7 @@ class Update(Write[E_co], Generic[E_co]):
         else:
             source = value_operand(field, checked.convert(value))
         if checked is not None:
-            bounds = (*bounds, *checked.member_bounds())
+            bounds = (*bounds, *checked.member_bounds(self.actions))
         if if_absent:
             source = FunctionCall("if_not_exists", (path, source))
         return self._with(SetTo(path, source), bounds=bounds)

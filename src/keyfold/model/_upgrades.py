@@ -24,6 +24,7 @@ from keyfold.model._operands import is_stored_as
 from keyfold.values import AttributeValue, Item
 
 if TYPE_CHECKING:
+    from keyfold.model._schemas import EntitySchema
     from keyfold.model._updates import Update
 
 Upgrade = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -57,12 +58,19 @@ def keep_upgraded(
     }
 
 
+def find_upgraded(schema: EntitySchema, entity: Any) -> list[str]:
+    """Return the fields that an upgrade has changed, by name; none if there was no upgrade."""
+    by_stored = schema.codec.by_stored
+    return [by_stored[each].name for each in entity.__dict__.get(UPGRADED, ()) if each in by_stored]
+
+
 def with_upgrade(update: Update[Any], entity: Any, new: Item) -> Update[Any]:
     """Return the update of a change that also writes what an upgrade made of the stored item."""
     stored: dict[str, AttributeValue | None] = entity.__dict__.get(UPGRADED, {})
     if not stored:
         return update
     written = {action.path.steps[0] for action in update.actions}
+    written.update(part.attribute for part in update.changed_index_parts())
     actions: list[Action] = [
         SetTo(Path((name,)), new[name]) if name in new else Remove(Path((name,)))
         for name in stored

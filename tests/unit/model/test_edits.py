@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -12,7 +13,9 @@ from keyfold.errors import (
     DeclarationInvalid,
     FieldUnknown,
     KeyFieldChanged,
+    MissingKeyPart,
     UpdateInvalid,
+    ValueInvalid,
 )
 from keyfold.model import (
     Entity,
@@ -240,3 +243,26 @@ def test_a_change_can_be_explained() -> None:
     (step,) = send.explain().steps
     assert step.operation == "UpdateItem"
     assert step.key == "pk='SHOP#{held.shop}' sk='PARCEL#{held.number}'"
+
+
+# `model_construct` does not validate: what it makes may lack fields, or have anything in them.
+@pytest.mark.parametrize("make", [Ticket.put, Ticket.create, Ticket.replace, Ticket.change])
+def test_an_entity_that_lacks_a_field_is_not_written(make: Callable[[Ticket], object]) -> None:
+    for lacking in ("title", "opened"):  # the second is in an index key
+        fields = {name: each for name, each in ticket(status=Status.OPEN) if name != lacking}
+        with pytest.raises(ValueInvalid, match=f"Ticket.{lacking}: the entity has no value for it"):
+            make(Ticket.model_construct(**fields))
+
+
+def test_an_entity_without_its_key_is_not_edited() -> None:
+    keyless = Parcel.model_construct(shop="x")
+    for make in (keyless.update, keyless.delete, keyless.refresh, keyless.ref):
+        with pytest.raises(MissingKeyPart, match="needs 'number'"):
+            make()
+
+
+def test_an_edit_expects_values_of_the_right_type() -> None:
+    fields: dict[str, Any] = {**dict(ticket()), "version": "x"}
+    odd = Ticket.model_construct(**fields)
+    with pytest.raises(ValueInvalid, match=r"Ticket\.version: 'x' is not of the field's type"):
+        odd.update().set(Ticket.f.title, "y").to_dynamodb()

@@ -204,6 +204,7 @@ def test_an_invalid_value_is_refused(build: Callable[[], object], text: str) -> 
         (lambda: start().increment(f.level), "its new value must be known in advance"),
         (lambda: start().increment(f.digits), "no condition can count its digits"),
         (lambda: start().append(f.pair, 1), "the number of its members is fixed"),
+        (lambda: start().remove(f.pair[0]), "the number of members around it is fixed"),
         (lambda: start().set(f.name, f.other), "the values of Member.f.other may not be valid for it"),
         (lambda: start().set(f.plain, f.score), "the values of Member.f.score may not be valid for it"),
         (lambda: start().set(f.nick, f.other), "the values of Member.f.other may not be valid for it"),

@@ -21,6 +21,7 @@ class Member(Entity, table=table, key="M#{id}"):
     notes: list[str] = attr(default_factory=list[str], max_length=2)
     tags: set[str] = attr(default_factory=lambda: {"a"}, min_length=1, max_length=2)
     prices: dict[str, int] = attr(default_factory=lambda: {"x": 1}, min_length=1, max_length=2)
+    scores: list[int] = attr(default_factory=lambda: [1], min_length=1, max_length=2)
     born: datetime | None = None
     other: int = 0
 
@@ -58,6 +59,9 @@ def run(store: AnyStore, *updates: Update[Any]) -> Member:
         ([start().delete(f.tags, {"a"})], "tags might have less than 1 members"),
         ([start().set(f.prices.y, 2), start().set(f.prices.z, 3)], "the value around prices.z would have more than 2 members"),
         ([start().remove(f.prices.x)], "the value around prices.x would have less than 1 members"),
+        ([start().set(f.prices.y, 2).set(f.prices.z, 3)], "the value around prices.z would have more than 2 members"),
+        ([start().set(f.scores[1], 2).set(f.scores[2], 3)], "the value around scores[2] would have more than 2 members"),
+        ([start().set(f.scores[1], 2), start().remove(f.scores[0]).remove(f.scores[1])], "the value around scores[1] would have less than 1 members"),
         ([start().set(f.age, f.other)], "age would not be at least 18"),
     ],
 )  # fmt: skip

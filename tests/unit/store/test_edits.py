@@ -160,3 +160,21 @@ def test_an_instance_can_leave_a_sparse_index(open_store: OpenStore) -> None:
     job = store.run(Job(name="a", due="x").create())
     assert store.run(job.change(due=None)).due is None
     assert not store.run(Job.query(by_due, due="x"))
+
+
+def test_a_change_expects_a_default_that_was_written(open_store: OpenStore) -> None:
+    defaults = Table("Defaults", key=Key("pk"))
+
+    class Draft(Entity, table=defaults, key="D#{id}"):
+        id: str = part()
+        note: str | None = "empty"
+        tags: set[str] = attr(default_factory=lambda: {"new"})
+
+    store = open_store(defaults)
+    draft = store.run(Draft(id="1").create())
+    # A missing attribute is read as None or an empty set, not as the default.
+    store.run(Draft.update(id="1").remove(Draft.f.note).remove(Draft.f.tags))
+    with pytest.raises(VersionConflict, match="note changed"):
+        store.run(draft.change(note="x"))
+    with pytest.raises(VersionConflict, match="tags changed"):
+        store.run(draft.change(tags={"x"}))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from keyfold.errors import ConditionFailed, ItemInvalid
-from keyfold.model import Entity, Index, Key, Table, attr, batch, part, transaction
+from keyfold.model import Entity, Index, Key, Table, attr, batch, computed_field, part, transaction
 from keyfold.store import Store, StoreSettings
 from keyfold.values import Item
 from tests.transports import Database
@@ -186,3 +187,86 @@ def test_a_base_class_can_upgrade_its_entities() -> None:
 
     item: Item = {"pk": {"S": "T#1"}}
     assert Thing.keyfold_schema().decode(item) == Thing(id="1", kind_of="Thing")
+
+
+by_state = Index("ByState", key=Key("state_pk", "state_sk"))
+jobs = Table("Jobs", key=Key("pk"), indexes=[by_state])
+
+
+class Job(Entity, table=jobs, key="J#{id}", indexes={by_state: ("S#{state}", "{id}")}):
+    id: str = part()
+    state: str
+    tries: int = 0
+
+    @computed_field(depends=("state",))
+    def heading(self) -> str:
+        return f"{self.id}: {self.state}"
+
+    @classmethod
+    def upgrade(cls, stored: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(stored["state"], int):
+            stored["state"] = ("open", "done")[stored["state"]]
+        return stored
+
+
+stamped = Table("Stamped", key=Key("pk"))
+
+
+class StampedJob(Entity, table=stamped, key="J#{id}"):
+    id: str = part()
+    state: str
+    tries: int = 0
+    stamp: str = ""
+
+    @classmethod
+    def upgrade(cls, stored: dict[str, Any]) -> dict[str, Any]:
+        return Job.upgrade(stored)
+
+    def before_write(self, now: datetime) -> StampedJob:
+        return self.model_copy(update={"stamp": f"{now:%Y}"})
+
+
+def test_a_change_renews_the_index_keys_and_computed_fields_of_what_was_upgraded(
+    make_store: OpenStore, engine: Database
+) -> None:
+    Store(engine, StoreSettings([jobs])).create_table(jobs)
+    store = make_store(engine, [jobs])
+    old: Item = {
+        "pk": {"S": "J#1"},
+        "state": {"N": "0"},
+        "tries": {"N": "0"},
+        "heading": {"S": "1: 0"},
+        "state_pk": {"S": "S#0"},
+        "state_sk": {"S": "1"},
+    }
+    engine.execute("PutItem", {"TableName": "Jobs", "Item": old})
+    job = store.run(Job.get(id="1"))
+    assert job is not None
+    store.run(job.change(tries=1))
+    assert engine.execute("Scan", {"TableName": "Jobs"})["Items"] == [
+        {
+            **old,
+            "state": {"S": "open"},
+            "tries": {"N": "1"},
+            "heading": {"S": "1: open"},
+            "state_pk": {"S": "S#open"},
+        }
+    ]
+
+
+def test_a_change_that_passes_before_write_expects_what_was_upgraded(
+    make_store: OpenStore, engine: Database
+) -> None:
+    Store(engine, StoreSettings([stamped])).create_table(stamped)
+    store = make_store(engine, [stamped])
+    old: Item = {"pk": {"S": "J#1"}, "state": {"N": "0"}, "tries": {"N": "0"}}
+    engine.execute("PutItem", {"TableName": "Stamped", "Item": old})
+    job = store.run(StampedJob.get(id="1"))
+    assert job is not None
+    # Another program, in the old form.
+    engine.execute("PutItem", {"TableName": "Stamped", "Item": {**old, "state": {"N": "1"}}})
+    with pytest.raises(ConditionFailed):
+        store.run(job.change(tries=1))
+    found = store.run(job.refresh())
+    assert found is not None
+    assert found.state == "done"
