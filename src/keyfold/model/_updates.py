@@ -366,8 +366,9 @@ class Update(Write[E_co], Generic[E_co]):
         printer = RequestPrinter(now)
         condition = self.condition()
         request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
-        if self._changes:
-            request["UpdateExpression"] = printer.write_update(self.all_actions(now))
+        actions = self.all_actions(now) if self._changes else ()
+        if actions:
+            request["UpdateExpression"] = printer.write_update(actions)
         if condition is not None:
             request["ConditionExpression"] = printer.write_condition(condition)
         if not self.returns_nothing:

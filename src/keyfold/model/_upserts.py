@@ -7,6 +7,7 @@ value on. What the item of an existing entity would need to be known for is refu
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -93,6 +94,11 @@ class Upsert(Update[E_co], Generic[E_co]):
             entity = _validate(self.schema, {**entity.__dict__, **changed})
         return complete_entity(self.schema, entity, now)
 
+    @property
+    def _changes(self) -> bool:
+        """Whether it changes anything: a new entity has to be written, even by an empty update."""
+        return True
+
     def _target(self, field: FieldPath) -> NoReturn:
         fact = f"or_create() has to see {field!r} with the other changes"
         raise UpdateInvalid(self.schema.name, fact, "Name all changes before or_create().")
@@ -115,24 +121,8 @@ def make_upsert(update: Update[E_co], fields: Mapping[str, Any]) -> Upsert[E_co]
     if schema.version_field is not None:
         values[schema.version_field.name] = 1
     entity = _validate(schema, values)
-    upsert: Upsert[E_co] = Upsert(
-        update.table,
-        schema,
-        update.key,
-        update.values,
-        update.actions,
-        update.where_condition,
-        update.assigned,
-        update.known,
-        update.expiry,
-        update.returns_nothing,
-        update.is_unchecked,
-        update.bounds,
-        update.seen,
-        update.unstored,
-        entity=entity,
-        starts=starts,
-    )
+    kept = {each.name: getattr(update, each.name) for each in dataclasses.fields(Update)}
+    upsert: Upsert[E_co] = Upsert(**kept, entity=entity, starts=starts)
     _check_unique(upsert)
     _check_dependents(upsert)
     return upsert

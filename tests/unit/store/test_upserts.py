@@ -283,3 +283,25 @@ def test_an_upsert_can_be_explained() -> None:
 
     (step,) = count.explain().steps
     assert (step.operation, step.key) == ("UpdateItem", "pk='P#{pair}'")
+
+
+def test_an_empty_patch_creates_the_entity_or_returns_the_stored_one(store: AnyStore) -> None:
+    upsert = Counter.update(name="a").set_from({}).or_create(count=3)
+    assert store.run(upsert) == Counter(name="a", count=3)
+    store.run(Counter.update(name="a").increment(Counter.f.count))
+    assert store.run(upsert) == Counter(name="a", count=4)
+
+
+bare = Table("Bare", key=Key("pk"))
+
+
+class Tag(Entity, table=bare, key="TAG#{name}"):
+    name: str = part()
+    note: str | None = None
+
+
+def test_an_empty_patch_creates_an_entity_that_has_only_a_key(open_store: OpenStore) -> None:
+    store = open_store(bare)
+    upsert = Tag.update(name="a").set_from({}).or_create()
+    assert [store.run(upsert) for _ in range(2)] == [Tag(name="a")] * 2
+    assert store.run(Tag.get(name="a")) == Tag(name="a")
