@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from keyfold.errors import FieldUnknown, KeyFieldChanged, UpdateInvalid
 from keyfold.expressions import Action, Path, Remove, SetTo, join_all
+from keyfold.model._changeable_fields import set_by_store_error
 from keyfold.model._deferred_writes import DeferredWrite, complete_entity
 from keyfold.model._paths import FieldPath
 from keyfold.model._placeholders import Placeholder
@@ -314,13 +315,9 @@ def _check_changeable(schema: EntitySchema, entity: Any, fields: Mapping[str, An
             if schema.codec.has_extra and name not in schema.known_names:
                 continue
             raise FieldUnknown(schema.name, name, tuple(schema.fields))
-        field, version, completion = schema.fields[name], schema.version_field, schema.completion
-        is_timestamp = completion is not None and completion.is_set_by_store(field)
-        if (field is version or is_timestamp) and value != getattr(entity, name):
-            shown = "a timestamp, which the store sets"
-            if not is_timestamp:
-                shown = "the Version field, which every write increments"
-            raise UpdateInvalid(schema.name, f"{name} is {shown}", "Leave it out.")
+        error = set_by_store_error(schema, schema.fields[name])
+        if error is not None and value != getattr(entity, name):
+            raise error
 
 
 def _schema_of(entity: Any) -> EntitySchema:

@@ -27,8 +27,15 @@ from keyfold.expressions import (
 )
 from keyfold.model._any_values import encode_any
 from keyfold.model._bounds import FieldBound
-from keyfold.model._checked_changes import USE_CHANGE, CheckedField, check_field
-from keyfold.model._codecs import StoredField
+from keyfold.model._changeable_fields import (
+    check_alone,
+    check_no_dependents,
+    check_no_overlap,
+    find_dependent_parts,
+    find_field,
+    find_target,
+)
+from keyfold.model._checked_changes import CheckedField, check_field
 from keyfold.model._expectations import expect_as_stored, expect_value
 from keyfold.model._expiry import not_expired
 from keyfold.model._formatting import show_item
@@ -169,7 +176,7 @@ class Update(Write[E_co], Generic[E_co]):
         would leave them, the update fails with OutOfBounds.
         """
         check_kinds(_path(field), {"N"}, "increment() is for numbers")
-        self._check_no_dependents(field, "increment()")
+        check_no_dependents(self.schema, field, "increment()")
         path, checked, bounds = self._target(field), self._checked(field), ()
         if checked is not None:
             if isinstance(by, FieldPath):
@@ -186,7 +193,7 @@ class Update(Write[E_co], Generic[E_co]):
         members are added to a set with a `max_length`, each counts as new unless all are in it.
         """
         check_kinds(_path(field), {"N", *SETS}, "add() is for numbers and sets")
-        self._check_no_dependents(field, "add()")
+        check_no_dependents(self.schema, field, "add()")
         path, checked, bounds = self._target(field), self._checked(field), ()
         if checked is not None and path_info(field).codec.kinds & SETS:
             value, bounds = checked.set_bounds(value, adds=True)
@@ -197,7 +204,7 @@ class Update(Write[E_co], Generic[E_co]):
     def delete(self, field: FieldPath, members: Any) -> Self:
         """Delete members from a set; its `min_length` becomes part of the condition."""
         check_kinds(_path(field), SETS, "delete() is for members of sets")
-        self._check_no_dependents(field, "delete()")
+        check_no_dependents(self.schema, field, "delete()")
         path, checked, bounds = self._target(field), self._checked(field), ()
         if checked is not None:
             members, bounds = checked.set_bounds(members, adds=False)
@@ -209,7 +216,7 @@ class Update(Write[E_co], Generic[E_co]):
         The members are validated, and the list's lengths become part of the condition.
         """
         check_kinds(_path(field), {"L"}, "append() is for lists")
-        self._check_no_dependents(field, "append()")
+        check_no_dependents(self.schema, field, "append()")
         path, checked, bounds, given = self._target(field), self._checked(field), (), [*members]
         if checked is not None:
             given, bounds = checked.append_bounds(given)
@@ -270,7 +277,8 @@ class Update(Write[E_co], Generic[E_co]):
         expiry = expiry_in(self.schema, delay)
         assert self.schema.ttl_field is not None  # or `expiry_in` would have raised
         field = field_path(self.schema, self.schema.ttl_field.name)
-        self._check_alone(field, self.schema.ttl_field)
+        if not self.is_unchecked:
+            check_alone(self.schema, field, self.schema.ttl_field)
         self._check_no_overlap(Path((self.schema.ttl_field.stored,)))
         return replace(self, expiry=expiry)
 
@@ -431,7 +439,7 @@ class Update(Write[E_co], Generic[E_co]):
         self, field: FieldPath, change: str, value: Any, *, if_absent: bool = False
     ) -> Self:
         """Set a field to a value that is known, or needed, only when the request runs."""
-        self._check_no_dependents(field, change)
+        check_no_dependents(self.schema, field, change)
         path, checked, bounds = self._target(field), self._checked(field), ()
         if checked is None:
             source = operand_for(field, value)
@@ -454,103 +462,28 @@ class Update(Write[E_co], Generic[E_co]):
 
     def _target(self, field: FieldPath) -> Path:
         """Return the path of a field; raises UpdateInvalid if it cannot be changed."""
-        info = path_info(field)
-        if info.owner != self.schema.name:
-            fact = f"{field!r} is a field of another entity"
-            raise UpdateInvalid(self.schema.name, fact, f"Use {self.schema.name}.f.")
-        stored = self._field(field)
-        self._check_alone(field, stored)
-        if stored is not None and stored.name in self.schema.key_fields:
-            raise KeyFieldChanged(self.schema.name, stored.name)
-        if stored is not None and stored is self.schema.version_field:
-            fact = f"{stored.name} is the Version field, which every write increments"
-            raise UpdateInvalid(self.schema.name, fact, "Leave it out.")
-        completion = self.schema.completion
-        if stored is not None and completion is not None and completion.is_set_by_store(stored):
-            fact = f"{stored.name} is a timestamp, which the store sets"
-            raise UpdateInvalid(self.schema.name, fact, "Leave it out, or replace() the entity.")
-        return info.path
-
-    def _check_alone(self, field: FieldPath, stored: StoredField | None) -> None:
-        """Raise UpdateInvalid if a check across fields may depend on a field."""
-        schema = self.schema
-        if self.is_unchecked:
-            return
-        if schema.completion is not None and schema.completion.has_hook:
-            fact = f"{field!r} cannot be updated alone because of before_write()"
-            raise UpdateInvalid(schema.name, fact, USE_CHANGE)
-        if not schema.cross_checks:
-            return
-        if stored is not None:
-            check = schema.checked_by[stored.name]
-        else:
-            check = next((each for each in schema.cross_checks if each.depends is None), None)
-        if check is not None:
-            fact = f"{field!r} cannot be updated alone because of the {check}"
-            raise UpdateInvalid(schema.name, fact, USE_CHANGE)
-
-    def _field(self, field: FieldPath) -> StoredField | None:
-        """Return the top-level field that a path starts with; None for a free-form attribute."""
-        return self.schema.codec.by_stored.get(str(path_info(field).path.steps[0]))
+        return find_target(self.schema, field, is_unchecked=self.is_unchecked)
 
     def _check_no_overlap(self, path: Path) -> None:
-        """Raise UpdateInvalid if the update already changes a path, or one inside or around it."""
         changed = [action.path for action in self.actions]
         if self.expiry is not None and self.schema.ttl_field is not None:
             changed.append(Path((self.schema.ttl_field.stored,)))
-        for other in changed:
-            if all(mine == theirs for mine, theirs in zip(path.steps, other.steps, strict=False)):
-                fact = f"{path} and {other} overlap, and an update can change a value only once"
-                raise UpdateInvalid(self.schema.name, fact, "Leave one out.")
+        check_no_overlap(self.schema.name, path, changed)
 
     def _assign(self, field: FieldPath, value: Any) -> Mapping[str, Any]:
         """Return the name and value of a field that is set as a whole; empty for nested values."""
-        stored = self._field(field)
+        stored = find_field(self.schema, field)
         if stored is None or len(path_info(field).path.steps) > 1:
-            self._check_no_dependents(field, "a nested change")
+            check_no_dependents(self.schema, field, "a nested change")
             return {}
         if value is not None:
-            for part in self._dependent_parts(stored):
+            for part in find_dependent_parts(self.schema, stored):
                 if part.template is None:
                     # Validates the value, which is a key of the index as it is.
                     part.encode(value)
         return {stored.name: value}
 
-    # Dependents of changed fields: index keys and unique values.
-
-    def _check_no_dependents(self, field: FieldPath, change: str) -> None:
-        """Raise UpdateInvalid if an index key or unique value depends on a field.
-
-        Called for changes whose result is not known before they run.
-        """
-        stored = self._field(field)
-        if stored is None:
-            return
-        advice = "Use set() with the new value."
-        for part in self._dependent_parts(stored):
-            if part.template is not None:
-                fact = (
-                    f"the index key {part.attribute} is made from {stored.name}, so its new value "
-                    f"must be known in advance; got {change}"
-                )
-                raise UpdateInvalid(self.schema.name, fact, advice)
-        if stored.name in self.schema.unique:
-            fact = (
-                f"{stored.name} is unique, so its new value must be known in advance; got {change}"
-            )
-            raise UpdateInvalid(self.schema.name, fact, advice)
-
-    def _dependent_parts(self, stored: StoredField) -> list[KeyPart]:
-        """Return the parts of index keys that are made from a field."""
-        return [part for part in self._index_parts() if stored.name in part.fields]
-
-    def _index_parts(self) -> list[KeyPart]:
-        return [
-            part
-            for parts in self.schema.index_keys.values()
-            for part in parts
-            if part.attribute not in self.table.key.names
-        ]
+    # Index keys that are made from changed fields.
 
     def changed_index_parts(self) -> list[KeyPart]:
         """Return the parts of index keys that are rendered from a field that is set."""
