@@ -29,7 +29,11 @@ class ValueInvalid(_SubjectError):
     """A value cannot be stored."""
 
     code = "value-invalid"
-    public_template = "{subject}: {fact}."
+    public_template = "{field}: {fact}."
+
+    def _words(self) -> dict[str, str]:
+        # Clients of an API know nothing of `Song.f.title`.
+        return {"field": self.subject.replace(".f.", ".", 1)}
 
     def inside(self, owner: str) -> ValueInvalid:
         """Return the same error with the field `owner` as its subject."""

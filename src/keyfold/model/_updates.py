@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from keyfold.errors import IndexPartsUnknown, KeyFieldChanged, UpdateInvalid
+from keyfold.errors import IndexPartsUnknown, KeyFieldChanged, UpdateInvalid, ValueInvalid
 from keyfold.expressions import (
     Action,
     AddTo,
@@ -121,6 +121,8 @@ class Update(Write[E_co], Generic[E_co]):
         """
         info = path_info(_path(field))
         if value is None:
+            if info.stored is not None and info.stored.is_needed:
+                raise ValueInvalid(repr(field), "it is required; got None", "Pass a value.")
             return self.remove(field)
         if isinstance(value, FieldPath) or has_moment(value):
             return self._set_computed(field, "a value computed at run time", value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from keyfold.store import AsyncStore, Store, StoreSettings
 from keyfold.testing._core import Core
 from keyfold.testing._store_options import StoreOptions
 
-_KEY_BYTES = 32
+_SECRET = "cursors"  # noqa: S105 - the name of one
 
 
 class ServiceExecutor:
@@ -62,8 +61,8 @@ def open_async_store(
 def _make_settings(
     core: Core, tables: Table | Sequence[Table], options: StoreOptions
 ) -> StoreSettings:
-    # Without a key, a store warns that its cursors are valid only in this process.
-    options.setdefault("cursor_key", os.urandom(_KEY_BYTES))
+    # Stores of one service accept each other's cursors, as those of one file do.
+    options.setdefault("cursor_key", core.engine.keep_secret(_SECRET))
     return StoreSettings(
         tuple(tables) if isinstance(tables, Sequence) else (tables,),
         clock=core.clock,

@@ -17,6 +17,7 @@ from keyfold.errors import (
     KeyfoldError,
     TransactionFailed,
     UniqueTaken,
+    ValueInvalid,
 )
 from keyfold.errors._base import TemplatedError
 from tests.unit.errors.test_errors import OWN
@@ -94,3 +95,9 @@ def test_what_a_client_is_told(make: Callable[[], Any], message: str) -> None:
             store.run(make())
     assert caught.value.public == message
     assert "PERSON#" not in caught.value.public
+
+
+def test_fields_are_shown_as_clients_know_them() -> None:
+    error = ValueInvalid("User.f.address.zip", "it is required; got None", "Pass a value.")
+    assert str(error).startswith("User.f.address.zip: it is required; got None. Pass a value.")
+    assert error.public == "User.address.zip: it is required; got None."

@@ -177,7 +177,7 @@ def test_passed_parts_become_conditions() -> None:
         (lambda: start().set(f.version, 9), UpdateInvalid, "is the Version field, which every write increments"),
         (lambda: start().remove(f.title), UpdateInvalid, "Ticket.f.title is required"),
         (lambda: start().remove(f.address.city), UpdateInvalid, "Ticket.f.address.city is required"),
-        (lambda: start().set(f.title, None), UpdateInvalid, "is required"),
+        (lambda: start().set(f.title, None), ValueInvalid, "Ticket.f.title: it is required; got None"),
         (lambda: start().set(f.title, 5), ValueInvalid, "Input should be a valid string; got 5"),
         (lambda: start().set(f.watchers, 1.5), ValueInvalid, "got a number with a fractional part; got 1.5"),
         (lambda: start().set(f.status, "lost"), ValueInvalid, "Input should be 'open' or 'done'; got 'lost'"),
