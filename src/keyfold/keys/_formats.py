@@ -45,7 +45,7 @@ _ULID = Fixed((Alphabet(frozenset("01234567")), *(Alphabet(frozenset(LETTERS)),)
 
 
 # What a user's function raises for a value that it does not take.
-_CONVERSION_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+CONVERSION_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class PartRefused(ValueError):
@@ -367,7 +367,7 @@ class ConvertedFormat(PartFormat):
     def render(self, value: object) -> str:
         try:
             plain = self.convert(value)
-        except _CONVERSION_ERRORS as error:
+        except CONVERSION_ERRORS as error:
             raise PartRefused("must be a value that its codec can encode", f"{error}.") from None
         return self.inner.render(plain)
 
@@ -375,7 +375,7 @@ class ConvertedFormat(PartFormat):
         plain = self.inner.read(text)
         try:
             return None if plain is None else self.restore(plain)
-        except _CONVERSION_ERRORS:
+        except CONVERSION_ERRORS:
             return None
 
     def keeps_order_before(self, follower: str) -> bool:

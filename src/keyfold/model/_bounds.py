@@ -62,13 +62,13 @@ class FieldBound:
 
 def addend_schema(rules: ValueRules) -> Node:
     """Return the core schema of what may be added to a number; raises Uncheckable."""
-    peeled = rules.peeled
-    core = peeled.core
+    unwrapped = rules.unwrapped
+    core = unwrapped.core
     _check_plain(rules)
     if core["type"] == "any":
         return core
-    if core["type"] == "union" and not peeled.constraints:
-        choices = [rules.inner(each).peeled for each in core["choices"]]
+    if core["type"] == "union" and not unwrapped.constraints:
+        choices = [rules.inner(each).unwrapped for each in core["choices"]]
         if all(
             each.core["type"] in _NUMBERS and not each.constraints and not each.functions
             for each in choices
@@ -76,9 +76,9 @@ def addend_schema(rules: ValueRules) -> Node:
             return core
     if core["type"] not in _NUMBERS | {"timedelta"}:
         raise Uncheckable(f"no condition can say that it stays a valid {core['type']}")
-    if "max_digits" in peeled.constraints and "decimal_places" not in peeled.constraints:
+    if "max_digits" in unwrapped.constraints and "decimal_places" not in unwrapped.constraints:
         raise Uncheckable("no condition can count its digits (max_digits)")
-    whole = {**core, **peeled.constraints}
+    whole = {**core, **unwrapped.constraints}
     return {"type": core["type"], **{name: whole[name] for name in _ADDITIVE if name in whole}}
 
 
@@ -89,7 +89,7 @@ def bounds_of_sum(
 
     With `counts_absent`, a missing number counts as 0.
     """
-    constraints = _with_digits(rules.peeled.constraints)
+    constraints = _with_digits(rules.unwrapped.constraints)
     for key, comparator, words in _COMPARATORS:
         limit = constraints.get(key)
         if limit is None:
@@ -108,7 +108,7 @@ def bounds_of_copy(rules: ValueRules, source: Path, encode: Encode, name: str) -
             f"{name} would not be {words} {limit}",
         )
         for key, comparator, words in _COMPARATORS
-        if (limit := rules.peeled.constraints.get(key)) is not None
+        if (limit := rules.unwrapped.constraints.get(key)) is not None
     ]
 
 
@@ -152,7 +152,7 @@ def _holds(value: Any, comparator: Comparator, limit: Any) -> bool:
 
 def member_schema(rules: ValueRules) -> Node:
     """Return the core schema of members that are appended to a list; raises Uncheckable."""
-    core = rules.peeled.core
+    core = rules.unwrapped.core
     _check_plain(rules)
     if core["type"] == "any":
         return {"type": "list"}
@@ -166,7 +166,7 @@ def member_schema(rules: ValueRules) -> Node:
 
 def set_schema(rules: ValueRules) -> Node:
     """Return the core schema of members that are added to a set; raises Uncheckable."""
-    core = rules.peeled.core
+    core = rules.unwrapped.core
     _check_plain(rules)
     if core["type"] == "any":
         return core
@@ -221,7 +221,7 @@ def bounds_of_member(
     The same update sets or removes so many `others`, each of which counts as changing the length.
     Raises Uncheckable.
     """
-    core = around.peeled.core
+    core = around.unwrapped.core
     if core["type"] not in ("list", "tuple", "dict"):
         return
     if core["type"] == "tuple" and is_removed and core.get("variadic_item_index") is None:
@@ -239,7 +239,7 @@ def bounds_of_member(
 
 
 def _lengths(rules: ValueRules) -> tuple[int | None, int | None]:
-    constraints = rules.peeled.constraints
+    constraints = rules.unwrapped.constraints
     return constraints.get("min_length") or None, constraints.get("max_length")
 
 
@@ -255,7 +255,7 @@ def _all(conditions: list[Condition]) -> Condition:
 
 
 def _check_plain(rules: ValueRules) -> None:
-    functions = rules.peeled.functions
+    functions = rules.unwrapped.functions
     if functions:
         shown = getattr(functions[0], "__name__", repr(functions[0]))
         raise Uncheckable(f"no condition can express the validator {shown}")

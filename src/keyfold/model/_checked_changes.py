@@ -42,8 +42,8 @@ from keyfold.values import AttributeValue
 USE_CHANGE = "Read the entity and use its change(), or skip the check with unchecked()."
 
 # Errors of values that may be right at another time.
-_TIMELY = ("greater_than", "less_than", "date_", "datetime_past", "datetime_future")
-_CUSTOM = ("value_error", "assertion_error")
+_TIME_ERRORS = ("greater_than", "less_than", "date_", "datetime_past", "datetime_future")
+_CUSTOM_ERRORS = ("value_error", "assertion_error")
 # Types whose stored text has the order of their values.
 _ORDERED = frozenset({"date", "datetime"})
 
@@ -78,7 +78,7 @@ class CheckedField(NamedTuple):
             self.rules.validate(resolve_moments(value, SAMPLE_TIME))
         except ValidationError as error:
             kinds = {each["type"] for each in error.errors()}
-            if not all(kind in _CUSTOM or kind.startswith(_TIMELY) for kind in kinds):
+            if not all(kind in _CUSTOM_ERRORS or kind.startswith(_TIME_ERRORS) for kind in kinds):
                 raise invalid_value(self.field, value, error) from None
         return to_literal(value, partial(_encode_converted, self))
 
@@ -115,7 +115,7 @@ class CheckedField(NamedTuple):
         rules = self.other_rules(source)
         if is_same(self.rules.schema, rules.schema):
             return ()
-        mine, theirs = self.rules.peeled, rules.peeled
+        mine, theirs = self.rules.unwrapped, rules.unwrapped
         info, refusal = (
             path_info(self.field),
             self.refusal(f"the values of {source!r} may not be valid for it"),
@@ -159,7 +159,7 @@ class CheckedField(NamedTuple):
             mine, theirs = addend_schema(self.rules), addend_schema(self.other_rules(other))
         except Uncheckable as error:
             raise self.refusal(str(error)) from None
-        if self.rules.peeled.constraints or not covers(mine, theirs):
+        if self.rules.unwrapped.constraints or not covers(mine, theirs):
             raise self.refusal(f"no condition can say that its sum with {other!r} is valid")
         return ()
 

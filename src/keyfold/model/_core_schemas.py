@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from pydantic import BaseModel
+from pydantic_core import CoreSchema, core_schema
 
 Node = Mapping[str, Any]
 Definitions = Mapping[str, Node]
@@ -30,20 +31,37 @@ def core_schema_of(model: type[Any]) -> tuple[Node, Definitions]:
     """Return the core schema of a model, and the definitions that it refers to, by reference."""
     if not model.__pydantic_complete__:
         model.model_rebuild()
-    schema: Node = model.__pydantic_core_schema__
+    return split_definitions(model.__pydantic_core_schema__)
+
+
+def split_definitions(schema: Any) -> tuple[Node, Definitions]:
+    """Return a core schema, and the definitions that it refers to, by reference."""
     if schema["type"] != "definitions":
         return schema, NOTHING
     return schema["schema"], {each["ref"]: each for each in schema["definitions"]}
 
 
+def join_definitions(schema: Node, definitions: Definitions) -> CoreSchema:
+    """Return a core schema with the definitions that it refers to."""
+    whole = cast(CoreSchema, dict(schema))
+    if not definitions:
+        return whole
+    listed = [cast(CoreSchema, dict(each)) for each in definitions.values()]
+    return core_schema.definitions_schema(whole, listed)
+
+
 def find_model_fields(schema: Node, definitions: Definitions) -> Mapping[str, Node]:
-    """Return the schemas of a model's fields by name; empty for a model that has none."""
-    fields = _find_fields_node(schema, definitions)
-    return {} if fields is None else fields["fields"]
+    """Return the schemas of the fields of a model or dataclass by name; empty if it has none."""
+    node = _find_fields_node(schema, definitions)
+    if node is None:
+        return {}
+    if node["type"] == "dataclass-args":
+        return {each["name"]: each for each in node["fields"]}
+    return node["fields"]
 
 
 def _find_fields_node(schema: Node, definitions: Definitions) -> Node | None:
-    while schema["type"] != "model-fields":
+    while schema["type"] not in ("model-fields", "dataclass-args"):
         if schema["type"] == "definition-ref":
             schema = definitions[schema["schema_ref"]]
         elif "schema" in schema:
@@ -54,7 +72,7 @@ def _find_fields_node(schema: Node, definitions: Definitions) -> Node | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Peeled:
+class UnwrappedSchema:
     """A core schema without the layers around its type.
 
     `functions` are the validators among the layers, apart from those of the model itself;
@@ -66,7 +84,7 @@ class Peeled:
     functions: tuple[Any, ...]
 
 
-def peel(schema: Node, definitions: Definitions) -> Peeled:
+def unwrap(schema: Node, definitions: Definitions) -> UnwrappedSchema:
     """Return what is inside defaults, None, references and validators."""
     functions: list[Any] = []
     constraints: dict[str, Any] = {}
@@ -86,7 +104,7 @@ def peel(schema: Node, definitions: Definitions) -> Peeled:
         own = _model_validators(schema["cls"])
         functions = [each for each in functions if each not in own]
     constraints |= {name: schema[name] for name in _CONSTRAINTS & schema.keys()}
-    return Peeled(schema, constraints, tuple(functions))
+    return UnwrappedSchema(schema, constraints, tuple(functions))
 
 
 def _inside(kind: str, schema: Node, definitions: Definitions) -> Node | None:

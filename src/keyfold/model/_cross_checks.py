@@ -140,7 +140,7 @@ def find_cross_checks(model: type[BaseModel]) -> tuple[CrossCheck, ...]:
         CrossCheck(name, _depends_of(info.wrapped_property), is_computed=True)
         for name, info in model.__pydantic_computed_fields__.items()
     )
-    checks += _find_looking_around(model)
+    checks += _find_info_checks(model)
     return tuple(checks)
 
 
@@ -160,17 +160,17 @@ def find_depends_problems(
 # Field validators that take pydantic's ValidationInfo, in whose `data` earlier fields are.
 
 
-def find_looking_fields(model: type[BaseModel]) -> dict[str, list[Any]]:
-    """Return the fields with validators that may look at the fields before them, with these."""
+def find_fields_with_info(model: type[BaseModel]) -> dict[str, list[Any]]:
+    """Return the fields with validators that can see the fields before them, with these."""
     fields = find_model_fields(*core_schema_of(model))
-    looking = {name: [*_functions_with_info(field)] for name, field in fields.items()}
+    found = {name: [*_functions_with_info(field)] for name, field in fields.items()}
     # The first field has none before it.
-    return {name: looking[name] for name in [*looking][1:] if looking[name]}
+    return {name: found[name] for name in [*found][1:] if found[name]}
 
 
-def _find_looking_around(model: type[BaseModel]) -> Iterator[CrossCheck]:
+def _find_info_checks(model: type[BaseModel]) -> Iterator[CrossCheck]:
     names = [*model.__pydantic_fields__]
-    for name, functions in find_looking_fields(model).items():
+    for name, functions in find_fields_with_info(model).items():
         seen = frozenset(names[: names.index(name) + 1])
         for function in functions:
             shown = getattr(function, "__name__", repr(function))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,16 +19,20 @@ from pydantic_core import (
 
 from keyfold.errors import ValueInvalid
 from keyfold.model._any_values import encode_any
+from keyfold.model._core_schemas import (
+    Definitions,
+    Node,
+    find_model_fields,
+    join_definitions,
+    split_definitions,
+)
 from keyfold.model._own_codecs import find_own_codec
 from keyfold.model._scalars import show
 from keyfold.model._serialised_codecs import (
-    Node,
     check_round_trip,
     find_return_kinds,
-    join_definitions,
     observe_kinds,
     serialises,
-    split_definitions,
 )
 from keyfold.model._value_codecs import ValueCodec, take_placeholders
 from keyfold.values import AttributeValue
@@ -46,7 +50,7 @@ def find_field_codec(owner: type[Any], name: str, info: FieldInfo) -> ValueCodec
     if find_own_codec(info.metadata) is not None:
         return None
     whole, definitions = split_definitions(owner.__pydantic_core_schema__)
-    schema = _find_field(whole, definitions, name)
+    schema: Node = find_model_fields(whole, definitions)[name]["schema"]
     if not schema.get("serialization", {}).get("is_field_serializer") or not serialises(schema):
         return None
     validate = _make_validate(name, schema, definitions, whole.get("config"))
@@ -58,18 +62,8 @@ def find_field_codec(owner: type[Any], name: str, info: FieldInfo) -> ValueCodec
     return replace(codec, kinds=observe_kinds(codec, info.annotation))
 
 
-def _find_field(whole: Node, definitions: Mapping[str, Node], name: str) -> Node:
-    while whole["type"] not in ("model-fields", "dataclass-args"):
-        is_reference = whole["type"] == "definition-ref"
-        whole = definitions[whole["schema_ref"]] if is_reference else whole["schema"]
-    fields: Any = whole["fields"]
-    if whole["type"] == "dataclass-args":
-        fields = {each["name"]: each for each in fields}
-    return fields[name]["schema"]
-
-
 def _make_encode(
-    owner: type[Any], name: str, schema: Node, definitions: Mapping[str, Node]
+    owner: type[Any], name: str, schema: Node, definitions: Definitions
 ) -> Callable[[Any], AttributeValue]:
     serialise = _make_serializer(owner, name, schema, definitions).to_python
 
@@ -87,7 +81,7 @@ def _make_encode(
 
 
 def _make_serializer(
-    owner: type[Any], name: str, schema: Node, definitions: Mapping[str, Node]
+    owner: type[Any], name: str, schema: Node, definitions: Definitions
 ) -> SchemaSerializer:
     field = cast(CoreSchema, schema)
     if issubclass(owner, BaseModel):
@@ -114,7 +108,7 @@ def _make_holder(owner: type[Any], name: str, value: Any) -> Any:
 
 
 def _make_validate(
-    name: str, schema: Node, definitions: Mapping[str, Node], config: CoreConfig | None
+    name: str, schema: Node, definitions: Definitions, config: CoreConfig | None
 ) -> Callable[[Any], Any]:
     field = core_schema.model_field(cast(CoreSchema, schema))
     whole = join_definitions(core_schema.model_fields_schema({name: field}), definitions)

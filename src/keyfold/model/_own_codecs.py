@@ -11,6 +11,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from keyfold.errors import DeclarationInvalid, KeyfoldError, ValueInvalid
+from keyfold.keys._formats import CONVERSION_ERRORS
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._scalars import show
 from keyfold.model._value_codecs import ValueCodec, take_placeholders
@@ -23,8 +24,6 @@ T = TypeVar("T")
 
 StoredKind = Literal["S", "N", "B", "BOOL", "L", "M"]
 
-# What a user's function raises for a value that it does not take.
-_REFUSALS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _RETURNS: dict[str, str] = {
     "S": "a str",
     "N": "an int, a Decimal or a float",
@@ -88,7 +87,7 @@ class Codec(Generic[T]):
                 return value
             try:
                 made = self.decode(value)
-            except _REFUSALS as error:
+            except CONVERSION_ERRORS as error:
                 raise PydanticCustomError("codec", "{reason}", {"reason": _show(error)}) from error
             if not isinstance(made, python):
                 reason = f"its codec made a {type(made).__name__}"
@@ -147,7 +146,7 @@ def own_codec(codec: Codec[Any], python: type[Any] | None) -> ValueCodec:
             plain = codec.encode(value)
         except KeyfoldError:
             raise
-        except _REFUSALS as error:
+        except CONVERSION_ERRORS as error:
             fact = f"its codec cannot encode it ({type(error).__name__}: {error})"
             raise ValueInvalid(show(value), fact, "") from error
         stored = encode_any(plain)
@@ -162,7 +161,7 @@ def own_codec(codec: Codec[Any], python: type[Any] | None) -> ValueCodec:
             return plain
         try:
             return codec.decode(plain)
-        except _REFUSALS as error:
+        except CONVERSION_ERRORS as error:
             return Undecodable(_show(error))
 
     return ValueCodec(

@@ -7,27 +7,24 @@ stored if its core schema has a serialisation, or is made of types that have a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic_core import (
-    CoreSchema,
     PydanticSerializationError,
     SchemaSerializer,
-    core_schema,
     to_json,
 )
 
 from keyfold.model._any_values import decode_any, encode_any
+from keyfold.model._core_schemas import Definitions, Node, split_definitions
 from keyfold.model._samples import samples_of
 from keyfold.model._type_names import name_type
 from keyfold.model._value_codecs import TypeRefused, ValueCodec, take_placeholders
 from keyfold.values import AttributeValue
-
-Node = Mapping[str, Any]
 
 _CUSTOM = "__get_pydantic_core_schema__"
 _PLAIN = frozenset({str, int, float, bool, bytes, list, tuple, dict, set, frozenset})
@@ -122,21 +119,7 @@ def serialises(layer: Node) -> bool:
     return is_function and found.get("when_used", "always") in ("always", "unless-none")
 
 
-def split_definitions(schema: Any) -> tuple[Node, Mapping[str, Node]]:
-    """Return a core schema, and the definitions that it refers to, by reference."""
-    if schema["type"] != "definitions":
-        return schema, {}
-    return schema["schema"], {each["ref"]: each for each in schema["definitions"]}
-
-
-def join_definitions(schema: CoreSchema, definitions: Mapping[str, Node]) -> CoreSchema:
-    """Return a core schema with the definitions that it refers to."""
-    if not definitions:
-        return schema
-    return core_schema.definitions_schema(schema, [*map(dict, definitions.values())])  # type: ignore[list-item]
-
-
-def _layers(schema: Node, definitions: Mapping[str, Node]) -> Iterator[Node]:
+def _layers(schema: Node, definitions: Definitions) -> Iterator[Node]:
     """Yield a core schema and what it wraps: below defaults, None and validators."""
     while True:
         yield schema
@@ -174,7 +157,7 @@ def other_codec(annotation: Any) -> ValueCodec:
 def serialised_codec(
     adapter: TypeAdapter[Any],
     schema: Node,
-    definitions: Mapping[str, Node],
+    definitions: Definitions,
     annotation: Any = None,
 ) -> ValueCodec:
     """Return a codec that stores what pydantic serialises."""
@@ -214,7 +197,7 @@ def _make_serialise(
     return serialise_any
 
 
-def _needs_json(schema: Node, definitions: Mapping[str, Node]) -> bool:
+def _needs_json(schema: Node, definitions: Definitions) -> bool:
     """Return whether pydantic reads back the serialised form only in JSON."""
     return any(
         layer["type"] == "json-or-python" and layer["python_schema"]["type"] == "is-instance"
@@ -231,9 +214,7 @@ def _json_codec(adapter: TypeAdapter[Any]) -> ValueCodec:
     return ValueCodec(take_placeholders(encode), kinds=frozenset({"S"}))
 
 
-def find_kinds(
-    adapter: TypeAdapter[Any], schema: Node, definitions: Mapping[str, Node]
-) -> frozenset[str]:
+def find_kinds(adapter: TypeAdapter[Any], schema: Node, definitions: Definitions) -> frozenset[str]:
     """Return the DynamoDB types of what pydantic serialises; empty if they are unknown."""
     layers = [*_layers(schema, definitions)]
     found: list[Node] = [each["serialization"] for each in layers if "serialization" in each]

@@ -20,13 +20,14 @@ from keyfold.model._core_schemas import (
     ANY,
     Definitions,
     Node,
-    Peeled,
+    UnwrappedSchema,
     core_schema_of,
     find_model_fields,
+    join_definitions,
     keep_fields,
-    peel,
+    unwrap,
 )
-from keyfold.model._cross_checks import CrossCheck, find_cross_checks, find_looking_fields
+from keyfold.model._cross_checks import CrossCheck, find_cross_checks, find_fields_with_info
 from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._undeclared import UNDECLARED
 
@@ -58,14 +59,14 @@ class ValueRules:
         return self.validator_of(self.schema)
 
     @cached_property
-    def peeled(self) -> Peeled:
+    def unwrapped(self) -> UnwrappedSchema:
         """The type, its constraints and the validators around it."""
-        return peel(self.schema, self._definitions)
+        return unwrap(self.schema, self._definitions)
 
     @cached_property
     def cross_checks(self) -> tuple[CrossCheck, ...]:
         """The validators of a nested model that look at several of its fields."""
-        core = self.peeled.core
+        core = self.unwrapped.core
         if core["type"] != "model":
             return ()
         return tuple(each for each in find_cross_checks(core["cls"]) if not each.is_computed)
@@ -76,13 +77,7 @@ class ValueRules:
         Models in the schema are validated by their own validators, which are compiled already,
         unless `reuses_models` is False: then they are compiled as the schema has them.
         """
-        whole: Any = dict(schema)
-        if self._definitions:
-            whole = {
-                "type": "definitions",
-                "schema": whole,
-                "definitions": [*self._definitions.values()],
-            }
+        whole = join_definitions(schema, self._definitions)
         config = cast(Any, self._config)
         if not reuses_models:
             # pydantic-core older than 2.35 cannot but reuse them.
@@ -104,7 +99,7 @@ class ValueRules:
     def member(self, step: Step) -> ValueRules | None:
         """Return the rules of a field or member; None if they depend on the value."""
         key = step if isinstance(step, str | int) else ""
-        core = self.peeled.core
+        core = self.unwrapped.core
         if core["type"] in ("list", "dict", "any"):
             key = ""  # all members have the same rules
         if key not in self._inside:
@@ -139,7 +134,7 @@ class ValueRules:
     @cached_property
     def validate_key(self) -> Validate | None:
         """Validate a key of a map; None if this is not a map, or if it takes any key."""
-        keys: Node | None = self.peeled.core.get("keys_schema")
+        keys: Node | None = self.unwrapped.core.get("keys_schema")
         return None if keys is None or keys == {"type": "str"} else self.validator_of(keys)
 
 
@@ -147,7 +142,7 @@ def _field_of(core: Node, name: str | int, definitions: Definitions) -> Node | N
     field = find_model_fields(core, definitions).get(str(name))
     if field is not None:
         return field["schema"]
-    inner = peel(core["schema"], definitions).core
+    inner = unwrap(core["schema"], definitions).core
     if core.get("config", {}).get("extra_fields_behavior") == "allow":
         return inner.get("extras_schema", ANY)
     return None
@@ -233,8 +228,8 @@ class EntityRules:
         return copier
 
     def _make_copier(self, kept: frozenset[str]) -> Validate:
-        looking = find_looking_fields(self._entity).keys()
-        schema = keep_fields(self._schema, self._definitions, kept | looking)
+        dependent = find_fields_with_info(self._entity).keys()
+        schema = keep_fields(self._schema, self._definitions, kept | dependent)
         if schema is None:
             validator = self._entity.__pydantic_validator__
             validate: Callable[..., Any] = validator.validate_python
@@ -254,8 +249,8 @@ def rules_of(entity: type[BaseModel]) -> EntityRules:
 
 def _check_divisible(around: ValueRules, step: Step) -> None:
     """Raise Uncheckable if a part of a value cannot be validated without the whole."""
-    if around.peeled.functions:
-        function = around.peeled.functions[0]
+    if around.unwrapped.functions:
+        function = around.unwrapped.functions[0]
         shown = getattr(function, "__name__", repr(function))
         raise Uncheckable(f"the validator {shown} looks at the whole value around it")
     for check in around.cross_checks:
