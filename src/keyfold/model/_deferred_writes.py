@@ -31,7 +31,7 @@ class DeferredWrite(ABC):
         """Return the write as it runs at `now`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DeferredPut(DeferredWrite, Put[E_co], Generic[E_co]):
     """A put of an entity with timestamps or `before_write`."""
 

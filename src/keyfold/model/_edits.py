@@ -21,6 +21,7 @@ from keyfold.errors import FieldUnknown, KeyFieldChanged, UpdateInvalid
 from keyfold.expressions import Action, Path, Remove, SetTo, join_all
 from keyfold.model._changeable_fields import set_by_store_error
 from keyfold.model._deferred_writes import DeferredWrite, complete_entity
+from keyfold.model._formatting import show_item
 from keyfold.model._paths import FieldPath
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._reads import Get, Ref, ResultShape
@@ -224,6 +225,14 @@ class DeferredChange(DeferredWrite, Update[E_co], Generic[E_co]):
     def _target(self, field: FieldPath) -> NoReturn:
         fact = f"before_write() has to see {field!r} with the other changes"
         raise UpdateInvalid(self.schema.name, fact, "Pass all of them to change().")
+
+    def __repr__(self) -> str:
+        given = [
+            name
+            for name in self.schema.fields
+            if getattr(self.changed, name) != getattr(self.entity, name)
+        ]
+        return f"<update {self.schema.name} {show_item(self.key)}: {', '.join(given) or 'nothing'}>"
 
 
 def _compare(

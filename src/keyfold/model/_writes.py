@@ -417,8 +417,13 @@ def copy_unchecked(entity: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Presence) -> Put[Any]:
-    """Return a request that writes an entity, with its item encoded now."""
-    item = schema.encode(entity)
+    """Return a request that writes an entity, with its item encoded now.
+
+    Before `before_write` has run, the entity may lack what it needs; then only its key is encoded.
+    """
+    completion = schema.completion
+    has_hook = completion is not None and completion.has_hook
+    item = schema.render_key(entity.__dict__) if has_hook else schema.encode(entity)
     if schema.upgrade is not None:
         entity = without_upgrade(entity)
     version = schema.version_field

@@ -11,7 +11,7 @@ from keyfold.model._keys import identify
 from keyfold.model._reads import Get
 from keyfold.model._writes import Put
 from keyfold.store._plans import Plan, Response, RunContext, attempt, repeat_batch, report_capacity
-from keyfold.store._refusals import find_oversize
+from keyfold.store._refusals import find_unstorable
 from keyfold.store._writing import decode_for, written
 from keyfold.values import Item
 
@@ -24,7 +24,7 @@ def plan_batch(context: RunContext, request: Batch[Any], calls: Calls) -> Plan[l
     ]
     if len(calls) > 1:
         # A single call is refused as a whole. Of several, the first would be carried out already.
-        _check_sizes(context, request)
+        _check_storable(context, request)
     found: dict[int, Item] = {}
     for call in calls:
         for table, item in (yield from _carry_out(context, request, call)):
@@ -40,9 +40,9 @@ def plan_batch(context: RunContext, request: Batch[Any], calls: Calls) -> Plan[l
     return results
 
 
-def _check_sizes(context: RunContext, request: Batch[Any]) -> None:
+def _check_storable(context: RunContext, request: Batch[Any]) -> None:
     for each in request.requests:
-        found = find_oversize(each, "", context.now)
+        found = find_unstorable(each, "", context.now)
         if found is not None:
             raise found
 

@@ -17,6 +17,7 @@ from keyfold.errors import (
     KeyfoldError,
     OutcomeUnknown,
     QueryInvalid,
+    SerializationException,
     ValidationException,
 )
 from keyfold.model._calls import ApiCall, Calls
@@ -113,7 +114,7 @@ def retry(
     # Whether an attempt may have been carried out.
     may_be_done = False
     while True:
-        if isinstance(error, ValidationException):
+        if isinstance(error, ValidationException | SerializationException):
             raise refusal_error(request, error, context.now) from error
         is_last = may_be_done and isinstance(error, ConditionalCheckFailedException)
         if isinstance(error, InternalServerError) and not find_operation(call.operation).is_read:

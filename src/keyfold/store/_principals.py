@@ -8,7 +8,13 @@ from itertools import chain, repeat
 from typing import Any, cast
 
 from keyfold.api import TableKeyNames
-from keyfold.errors import AccessDenied, PrincipalInvalid, ValidationException, WrongTable
+from keyfold.errors import (
+    AccessDenied,
+    PrincipalInvalid,
+    SerializationException,
+    ValidationException,
+    WrongTable,
+)
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
@@ -66,7 +72,7 @@ class PrincipalSettings(StoreSettings):
                 return calls
             for call in calls:
                 self.check_call(call)
-        except ValidationException as error:
+        except (ValidationException, SerializationException) as error:
             raise refusal_error(request, error, now) from error
         return tuple(call.on_own_authority() for call in calls)
 

@@ -14,6 +14,7 @@ from keyfold.errors import (
     IndexMissing,
     KeyfoldError,
     RequestRefused,
+    SerializationException,
     SizeExceeded,
     ValidationException,
 )
@@ -33,18 +34,24 @@ _MAX_PARTITION_BYTES = 2_048
 _MAX_SORT_BYTES = 1_024
 _NO_INDEX = "The table does not have the specified index"
 _UPDATE_TOO_LARGE = "Item size to update has exceeded"
+_NOT_UNICODE = "a text has an unpaired surrogate, which is not valid Unicode"
 
 
-def refusal_error(request: Request[Any], error: ValidationException, now: datetime) -> KeyfoldError:
+def refusal_error(
+    request: Request[Any], error: ValidationException | SerializationException, now: datetime
+) -> KeyfoldError:
     """Return SizeExceeded if a member is too large, IndexMissing for an index that does not exist.
 
     For any other reason, return RequestRefused with the service's text.
     """
     for each in _members_of(request):
-        found = find_oversize(each, error.message, now)
+        found = find_unstorable(each, error.message, now)
         if found is not None:
             return found
     shown, reason = repr(request), error.message.rstrip(".")
+    if isinstance(error, SerializationException):
+        # The service does not say which value it is, and often nothing at all.
+        reason = reason or _NOT_UNICODE
     if reason.startswith(_NO_INDEX):
         match request:
             case (
@@ -61,11 +68,20 @@ def _members_of(request: Request[Any]) -> Sequence[Request[Any]]:
     return request.requests if isinstance(request, Batch | Transaction) else (request,)
 
 
-def find_oversize(request: Request[Any], message: str, now: datetime) -> SizeExceeded | None:
-    """Return what is too large about one request, if anything.
+def find_unstorable(
+    request: Request[Any], message: str, now: datetime
+) -> SizeExceeded | RequestRefused | None:
+    """Return what is too large about one request, or is not valid Unicode, if anything.
 
     `message` is the service's: the size of an updated item is known from it alone.
     """
+    try:
+        return _find_oversize(request, message, now)
+    except UnicodeEncodeError:
+        return RequestRefused(repr(request), _NOT_UNICODE)
+
+
+def _find_oversize(request: Request[Any], message: str, now: datetime) -> SizeExceeded | None:
     match request:
         case Put(schema=schema):
             item, name = request.resolve_item(now), schema.name

@@ -43,7 +43,7 @@ from keyfold.store._guard_actions import (
 )
 from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import plan_get
-from keyfold.store._refusals import find_oversize
+from keyfold.store._refusals import find_unstorable
 from keyfold.store._retries import BACKOFF
 from keyfold.store._writing import decode_for, decode_written, explain_failure, written
 from keyfold.values import AttributeValue, Item
@@ -219,7 +219,7 @@ def _failure_reasons(
             reasons[action.owner] = explain_failure(context, each, reason.get("Item"))
         else:
             fact = reason.get("Message") or reason["Code"]
-            reasons[action.owner] = find_oversize(each, fact, context.now) or RequestRefused(
+            reasons[action.owner] = find_unstorable(each, fact, context.now) or RequestRefused(
                 repr(each), fact.rstrip(".")
             )
     return tuple(reasons)

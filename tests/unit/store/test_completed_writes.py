@@ -198,6 +198,26 @@ def test_before_write_completes_an_entity(library: AnyStore, clock: Clock) -> No
     assert library.run(replaced.change(name="Cy")) == replaced
 
 
+def test_before_write_may_derive_what_index_keys_need(open_store: OpenStore) -> None:
+    by_slug = Index("BySlug", key=Key("slug_pk"))
+    posts = Table("Posts", key=Key("pk"), indexes=[by_slug])
+
+    class Post(Entity, table=posts, key="POST#{id}", indexes={by_slug: "SLUG#{slug}"}):
+        id: str = part()
+        title: str
+        slug: str = ""
+
+        def before_write(self, now: datetime) -> Self:
+            return self.model_copy(update={"slug": self.title.lower()})
+
+    store = open_store(posts)
+    store.run(Post(id="1", title="Hello").create())
+    store.run(batch([Post(id="2", title="World").put()]))
+    store.run(transaction(Post(id="3", title="Bye").put()))
+    for slug in ("hello", "world", "bye"):
+        assert [each.slug for each in store.run(Post.query(by_slug, slug=slug))] == [slug]
+
+
 def test_before_write_in_a_transaction(library: AnyStore) -> None:
     ada = library.run(Person(id="1", email="a@x", name="Ada").create())
     _, bob = library.run(
@@ -213,6 +233,12 @@ def test_a_put_keeps_the_entity_that_it_was_made_of(library: AnyStore) -> None:
     request = person.create()
     person.tags.append("b")
     assert library.run(request).tags == ["a"]
+
+
+def test_writes_are_shown_as_others_are() -> None:
+    person = Person(id="1", email="a@x")
+    assert repr(person.create()).startswith("<create Person(id='1', email='a@x'")
+    assert repr(person.change(name="x")) == "<update Person pk='P#1' sk='P': name>"
 
 
 def test_updates_that_would_bypass_before_write_are_refused(library: AnyStore) -> None:

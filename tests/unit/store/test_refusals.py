@@ -16,11 +16,11 @@ from keyfold.errors import (
     TransactionFailed,
     ValidationException,
 )
-from keyfold.model import Request, batch, transaction
+from keyfold.model import Entity, Key, Request, Table, batch, part, transaction
 from tests.unit.model.shop import Rate, Ticket, desk, rates
 from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
-LONG, HUGE = "x" * 3_000, "x" * 500_000
+LONG, HUGE, BROKEN = "x" * 3_000, "x" * 500_000, "\ud800"
 
 
 @pytest.fixture
@@ -96,3 +96,36 @@ def test_other_errors_of_the_service_keep_their_message(store: AnyStore) -> None
     (reason,) = failure.value.reasons
     assert isinstance(reason, RequestRefused)
     assert isinstance(reason, KeyfoldError)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ticket(number=2, title=BROKEN).create(),
+        lambda: ticket(number=2, counts={BROKEN: 1}).create(),
+        lambda: Ticket.update(team="a", number=1).set(Ticket.f.title, BROKEN),
+        lambda: transaction(ticket(number=2, title=BROKEN).create()),
+        lambda: Ticket.scan().where(Ticket.f.title.eq(BROKEN)),
+    ],
+)
+def test_text_that_is_not_unicode_is_refused_before_anything_is_written(
+    store: AnyStore, make: Callable[[], Request[Any]]
+) -> None:
+    with pytest.raises(RequestRefused, match="unpaired surrogate"):
+        store.run(make())
+    assert len(store.run(Ticket.scan())) == 1
+
+
+def test_a_batch_of_several_calls_with_text_that_is_not_unicode_writes_nothing(
+    open_store: OpenStore,
+) -> None:
+    notes = Table("Notes", key=Key("pk"))
+
+    class Note(Entity, table=notes, key="N#{number:02}"):
+        number: int = part()
+        text: str = ""
+
+    store = open_store(notes)
+    with pytest.raises(RequestRefused, match=r"number=29.*unpaired surrogate"):
+        store.run(batch(Note(number=each, text=BROKEN * (each == 29)).put() for each in range(30)))
+    assert not store.run(Note.scan())
