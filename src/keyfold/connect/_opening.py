@@ -72,17 +72,16 @@ def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users 
 
     `url` is the path of a file, or `":memory:"`: missing tables are created, and a table that
     lacks a declared index, expiry or stream raises TableOutdated: run `keyfold apply`. Or it is a
-    service, `dynamodb://REGION`,
-    `dynamodb://REGION/TABLE-PREFIX` or `http(s)://HOST:PORT`: there, nothing is created unless
-    requested. `options` are passed to `Engine.open` or `keyfold.wire.client.Client`. Instead of a
+    service, `dynamodb://REGION`, `dynamodb://REGION/TABLE-PREFIX` or `http(s)://HOST:PORT`: there,
+    nothing is created unless requested. `options` are passed to `Engine.open` or `keyfold.wire.client.Client`. Instead of a
     URL, `client` takes a boto3 client, and `streams_client` one for DynamoDB Streams, which is
     needed to follow tables.
 
-    `clock` returns the time by which items expire, in seconds since 1970. An item that does not fit its
-    entity, or fits none, is reported in the `invalid` of its page or collection; with
+    `clock` returns the time by which items expire, in seconds since 1970. An item that does not
+    fit its entity, or fits none, is reported in the `invalid` of its page or collection; with
     `on_invalid="raise"`, reading the page raises ItemInvalid. Reads of single items always do.
-    `on_call` is a hook, or several:
-    each is called with a `CallRecord` after every attempt of a low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
+    `on_call` is a hook, or several: each is called with a `CallRecord` after every attempt of a
+    low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
     elsewhere, cursors are valid only in this process.
 
     The method `Table.open` does the same for one table:

@@ -70,7 +70,8 @@ def _decode_options(
 ) -> Decode | None:
     """Return a decoder that finds the option; None if pydantic finds it by its plain value.
 
-    With `find_values`, pydantic finds the members of an enum by their values. Raises TypeRefused if two options are stored alike.
+    With `find_values`, the options are members of an enum, which pydantic finds by their values.
+    Raises TypeRefused if two options are stored alike.
     """
     plain = [each.value if find_values else each for _, each in options]
     if all(each.__class__ in (str, int) for each in plain):

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
-from keyfold.model._codecs import ModelCodec
+from keyfold.model._codecs import ModelCodec, StoredField
 from keyfold.model._completion import find_timestamp_problems, read_completion
 from keyfold.model._cross_checks import find_cross_checks, find_depends_problems
 from keyfold.model._field_codecs import CodecRules, codec_for
@@ -66,19 +66,7 @@ def build_schema(
     """Return the schema of an entity, or None after adding its problems to `problems`."""
     found = len(problems)
     name, key = entity.__name__, table.key
-    codec = ModelCodec(entity, {}, {}, entity.model_config.get("extra") == "allow")
-    for each in read_model_fields(entity, name_of, problems):
-        other = codec.by_stored.get(each.stored)
-        if other is not None and not each.is_part:
-            problems.append(
-                f"{name}.{each.name}: it is stored as {each.stored!r}, as is {other.name}."
-            )
-        codec.add(each)
-        rules = CodecRules(name_of)
-        problems += (
-            f"{name}.{each.name}: {problem}"
-            for problem in find_ambiguities(each.annotation, each.metadata, rules)
-        )
+    codec = _read_codec(entity, name_of, problems)
     if len(declaration.key) != len(key.names):
         problems.append(
             f"{name}: its key has {len(declaration.key)} templates, but the table's key has "
@@ -92,34 +80,16 @@ def build_schema(
     index_keys = {name: join_alternatives(each) for name, each in alternatives.items()}
     reader.check_same(index_keys)
     computed = _read_computed(entity, name_of, problems)
-    own = {part.attribute for part in keys if part.template is not None}
-    own |= {
-        part.attribute
-        for parts in index_keys.values()
-        for part in parts
-        if part.template is not None
-    }
-    ttl_field = codec.by_stored.get(table.ttl) if table.ttl is not None else None
-    versions = [each for each in codec.fields.values() if each.has_mark(CountsWrites)]
+    computed_names = {attribute for attribute, _ in computed.values()}
+    own = _find_rendered(keys, index_keys)
+    reserved = own | computed_names | ({type_attribute} if type_attribute else set[str]())
     cross_checks = find_cross_checks(entity)
     problems += find_depends_problems(name, cross_checks, codec.fields)
-    computed_names = {attribute for attribute, _ in computed.values()}
     problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
-    reserved = own | computed_names | ({type_attribute} if type_attribute else set[str]())
     problems += _find_renaming_problems(declaration, name, codec, keys, reserved)
     problems += find_unique_problems(name, declaration.unique, codec, keys, table)
     problems += _find_secret_problems(name, codec, keys, index_keys)
-    if entity.model_config.get("frozen") is not True:
-        problems.append(f"{name}: entities must be frozen. Remove frozen from its model_config.")
-    if ttl_field is not None and ttl_field.codec.kinds != frozenset({"N"}):
-        problems.append(
-            f"{name}.{ttl_field.name}: it is stored as {table.ttl!r}, the table's ttl, which must "
-            "be a number of seconds. Declare it as Expiry."
-        )
-    key_fields = {field for part in keys for field in part.fields}
-    problems += find_timestamp_problems(name, codec, key_fields)
-    if len(versions) > 1:
-        problems.append(f"{name}: it has several Version fields; keep one.")
+    problems += _find_special_problems(entity, codec, keys, table)
     if len(problems) > found:
         return None
     kinds = declaration.kinds or (name,)
@@ -141,8 +111,8 @@ def build_schema(
         computed=computed,
         kinds=kinds,
         type_attribute=None if type_attribute is None else (type_attribute, kinds[0]),
-        ttl_field=ttl_field,
-        version_field=versions[0] if versions else None,
+        ttl_field=_find_ttl_field(codec, table),
+        version_field=next(iter(_find_versions(codec)), None),
         unique=unique,
         parts=tuple(each.name for each in codec.fields.values() if each.is_part),
         own_attributes=frozenset(reserved),
@@ -151,6 +121,60 @@ def build_schema(
         cross_checks=cross_checks,
         completion=read_completion(codec, has_hook=declaration.has_before_write),
     )
+
+
+def _read_codec(
+    entity: type[BaseModel], name_of: Callable[[str], str], problems: list[str]
+) -> ModelCodec:
+    """Return the codec of an entity's fields, after adding their problems to `problems`."""
+    name, rules = entity.__name__, CodecRules(name_of)
+    codec = ModelCodec(entity, {}, {}, entity.model_config.get("extra") == "allow")
+    for each in read_model_fields(entity, name_of, problems):
+        other = codec.by_stored.get(each.stored)
+        if other is not None and not each.is_part:
+            problems.append(
+                f"{name}.{each.name}: it is stored as {each.stored!r}, as is {other.name}."
+            )
+        codec.add(each)
+        problems += (
+            f"{name}.{each.name}: {problem}"
+            for problem in find_ambiguities(each.annotation, each.metadata, rules)
+        )
+    return codec
+
+
+def _find_rendered(
+    keys: tuple[KeyPart, ...], index_keys: Mapping[str, tuple[KeyPart, ...]]
+) -> set[str]:
+    """Return the key attributes that are rendered by templates."""
+    parts = (*keys, *(part for parts in index_keys.values() for part in parts))
+    return {part.attribute for part in parts if part.template is not None}
+
+
+def _find_ttl_field(codec: ModelCodec, table: TableLike) -> StoredField | None:
+    return None if table.ttl is None else codec.by_stored.get(table.ttl)
+
+
+def _find_versions(codec: ModelCodec) -> list[StoredField]:
+    return [each for each in codec.fields.values() if each.has_mark(CountsWrites)]
+
+
+def _find_special_problems(
+    entity: type[BaseModel], codec: ModelCodec, keys: tuple[KeyPart, ...], table: TableLike
+) -> Iterator[str]:
+    """Yield the problems of the model's configuration, of expiry, timestamps and the version."""
+    name = entity.__name__
+    if entity.model_config.get("frozen") is not True:
+        yield f"{name}: entities must be frozen. Remove frozen from its model_config."
+    ttl_field = _find_ttl_field(codec, table)
+    if ttl_field is not None and ttl_field.codec.kinds != frozenset({"N"}):
+        yield (
+            f"{name}.{ttl_field.name}: it is stored as {table.ttl!r}, the table's ttl, which must "
+            "be a number of seconds. Declare it as Expiry."
+        )
+    yield from find_timestamp_problems(name, codec, {each for part in keys for each in part.fields})
+    if len(_find_versions(codec)) > 1:
+        yield f"{name}: it has several Version fields; keep one."
 
 
 def _find_name_problems(

@@ -164,11 +164,13 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
     `table` is the table, and `key` has a template for each of its key attributes. `indexes` has
     the templates of index keys; an entity is in an index only while all fields of its index key
-    have values (a sparse index). For several groups of templates, as in `[("OPEN#{owner}", "{due}"),
-    ("FREE", "{due}")]`, it has the key of the first group whose fields have values. `unique` names fields whose values no other entity may have, or
-    maps them to the names of their guards.
+    have values (a sparse index). There can be several groups of templates for one index, as in
+    `[("OPEN#{owner}", "{due}"), ("FREE", "{due}")]`: the first group whose fields all have values
+    is the key. `unique` names fields whose values no other entity may have, or maps them to the
+    names of their guards.
+
     `kind` is the value of the table's type attribute, by default the class name. A renamed class
-    lists its former ones after the current one: `kind=("Member", "User")` writes Member and reads
+    lists its former kinds after the current one: `kind=("Member", "User")` writes Member and reads
     both. `fallback` makes this the entity of items that match no other.
 
     The methods return requests for `store.run`; none of them accesses a database.

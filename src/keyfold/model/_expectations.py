@@ -1,4 +1,4 @@
-"""What an edit expects to be stored still: conditions on the values that it is based on."""
+"""Conditions that the stored values which an edit is based on are unchanged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Pickles requests: tables, indexes and schemas are pickled by reference, as classes are.
 
-A schema is found by its entity, a key part by its schema, a table by one of its entities and an index by
-its table. So a request that was unpickled, in any process, refers to the same declarations.
+A schema is found by its entity, a key part by its schema, a table by one of its entities and an index
+by its table. So a request that was unpickled, in any process, refers to the same declarations.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ def _can_meet(one: Sequence[KeyTemplate | None], other: Sequence[KeyTemplate | N
 class Layout:
     """A table as policies see it: its key, its areas and its indexes.
 
-    `unique` has the names of the guards of unique fields, by entity. A partition must be in one area at most;
-    `find_problems` reports violations.
+    `unique` has the names of the guards of unique fields, by entity. A partition must be in one
+    area at most; `find_problems` reports violations.
     """
 
     table: str

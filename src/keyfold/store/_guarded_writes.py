@@ -1,4 +1,4 @@
-"""Writes of whole items with their guards, for transfers and backfills, which have items and no entities."""
+"""Writes of items with their guards, for transfers and backfills, which have items, not entities."""
 
 from __future__ import annotations
 

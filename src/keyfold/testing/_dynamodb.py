@@ -195,14 +195,13 @@ def dynamodb(
     >>> test_nothing_is_there()
 
     Clients of boto3, botocore, aioboto3, aiobotocore and Keyfold are redirected, including those
-    that already exist; other AWS services and database files are not affected. If blocks are nested, the innermost
-    applies. No network is used, and neither credentials nor a region have to be configured:
-    clients made inside use `region` if they have none.
+    that already exist; other AWS services and database files are not affected. If blocks are
+    nested, the innermost applies. No network is used, and neither credentials nor a region have to
+    be configured: clients made inside use `region` if they have none.
 
     `clock` is the service's clock: a `Clock`, or any other, which the service's then follows.
-    `faults` are the faults to inject. Shards of streams are split
-    after `shard_records` records; a small number tests how code handles splits. `sleep` is
-    called for injected latency (asynchronous clients await asyncio.sleep). `buckets` is a folder
+    `faults` are the faults to inject. Shards of streams are split after `shard_records` records; a
+    small number tests how code handles splits. `sleep` is called for injected latency (asynchronous clients await asyncio.sleep). `buckets` is a folder
     whose subfolders stand for S3 buckets, for exports, imports and bulk operations.
 
     Raises OptionInvalid.

@@ -87,11 +87,11 @@ def backfill_table(
     """Update the attributes that the declaration would store in another form.
 
     These are index keys, type attributes, computed fields, defaults, renamed attributes, and those
-    that `Entity.upgrade` changes. Only they are written, on the condition that the attributes they derive from are
-    unchanged; an item that is changed concurrently is read and checked again. Before that, the
-    guards of unique fields that do not have them yet are made; if several items have one value,
-    nothing is changed. A dry run writes
-    nothing, not even the rejects file. Raises TableMissing, CheckpointUnusable, FileTaken.
+    that `Entity.upgrade` changes. Only they are written, on the condition that the attributes they
+    derive from are unchanged; an item that is changed concurrently is read and checked again.
+    Before that, the guards of unique fields that do not have them yet are made; if several items
+    have one value, nothing is changed. A dry run writes nothing, not even the rejects file. Raises
+    TableMissing, CheckpointUnusable, FileTaken.
     """
     declared.check()
     reader = Caller(location.executor, options.environment, options.read_rate)

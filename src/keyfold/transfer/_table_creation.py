@@ -43,8 +43,8 @@ def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> b
     """Create a table from a DescribeTable description, unless one exists; return whether it did.
 
     The new table has the same keys, indexes and TTL. It has no stream yet: that is enabled once the
-    items are there, so that handlers do not take them for changes. It is billed per request: the source's
-    provisioned capacity says nothing about what the target needs.
+    items are there, so that handlers do not take them for changes. It is billed per request: the
+    source's provisioned capacity says nothing about what the target needs.
     """
     request: dict[str, Any] = {
         "TableName": described["TableName"],
