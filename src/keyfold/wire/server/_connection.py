@@ -209,24 +209,19 @@ class ServerConnection(asyncio.Protocol):
         append = self._gathered.append
         return lambda name, value: append((name.lower(), value))
 
-    def _take_gathered(self) -> Headers:
-        """Return the headers of a request behind a gate; the first of repeated ones counts."""
-        gathered = self._gathered
-        headers = dict(gathered)
-        self._repeated = ()
-        if len(headers) != len(gathered):
-            self._repeated = gathered[:]
-            headers = dict(reversed(gathered))
-        gathered.clear()
-        return headers
-
     def on_headers_complete(self) -> None:
         limits, raw = self._state.limits, self._raw_headers
         if self._state.gate is None:
             headers = {name.lower(): value for name, value in raw.items()}
             raw.clear()
         else:
-            headers = self._take_gathered()
+            gathered = self._gathered
+            headers = dict(gathered)
+            self._repeated = ()
+            if len(headers) != len(gathered):
+                self._repeated = gathered[:]
+                headers = dict(reversed(gathered))
+            gathered.clear()
         self._headers = headers
         if self._head_bytes > limits.head_bytes:
             # Part of the counted bytes may belong to the body.

@@ -16,7 +16,9 @@ from hmac import compare_digest
 from operator import itemgetter
 from typing import Protocol
 
+from keyfold.clocks import Clock
 from keyfold.wire._sigv4 import BegunSignature, canonicalize_value
+from keyfold.wire.server._authorizers import Authorizer
 from keyfold.wire.server._keyring import Entry
 from keyfold.wire.server._requests import Headers
 from keyfold.wire.server._signatures import (
@@ -81,20 +83,20 @@ class KeyFinder(Protocol):
 
 
 class FastVerifier:
-    """Finds the keys of requests in the usual form, if their signatures are certainly valid.
+    """Finds the authorizers of requests in the usual form whose signatures are certainly valid.
 
     The usual form is the one that `find_operation_fast` recognises, without repeated headers.
     """
 
-    def __init__(self, verifier: Verifier, keys: KeyFinder) -> None:
-        self._verifier, self._keys = verifier, keys
+    def __init__(self, verifier: Verifier, keys: KeyFinder, clock: Clock) -> None:
+        self._verifier, self._keys, self._clock = verifier, keys, clock
         # By Authorization without its signature, which clients repeat all day.
         self._clients: dict[bytes, _KnownClient] = {}
 
-    def find_entry(
-        self, headers: Headers, body: bytes, now: float, *, is_shared: bool = False
-    ) -> Entry | None:
-        """Return the entry of the key that a request is signed with; None if that is uncertain.
+    def find_authorizer(
+        self, headers: Headers, body: bytes, *, is_shared: bool = False
+    ) -> Authorizer | None:
+        """Return the authorizer of the key that a request is signed with; None if uncertain.
 
         `is_shared` is that of `Keyring.find`.
         """
@@ -115,14 +117,16 @@ class FastVerifier:
             begun = self._begin(client, headers, values, key.secret)
             if begun is None:
                 return None
-        if not -WINDOW_SECONDS <= now - begun.seconds <= WINDOW_SECONDS:
+        if not -WINDOW_SECONDS <= self._clock() - begun.seconds <= WINDOW_SECONDS:
             return None
         if (begun.has_token or key.token is not None) and not compare_digest(
             (key.token or "").encode(), headers.get(_TOKEN, b"").strip()
         ):
             return None
         expected = begun.signature.finish(body).encode()
-        return entry if compare_digest(expected, authorization[-SIGNATURE_LENGTH:]) else None
+        if compare_digest(expected, authorization[-SIGNATURE_LENGTH:]):
+            return entry.authorizer
+        return None
 
     def keep(self, claim: Claim, headers: Headers, body: bytes, secret: str) -> None:
         """Remember the client of a valid request, for its next ones."""

@@ -86,15 +86,10 @@ class KeyGate:
     def __init__(self, keyring: Keyring, region: str, *, clock: Clock = time.time) -> None:
         self._keyring = keyring
         self._verifier = Verifier(region)
-        self._fast = FastVerifier(self._verifier, keyring)
         self._clock = clock
-
-    def find_authorizer(
-        self, headers: Headers, body: bytes, *, is_shared: bool = False
-    ) -> Authorizer | None:
-        """Return the authorizer of a request whose signature is certainly valid."""
-        entry = self._fast.find_entry(headers, body, self._clock(), is_shared=is_shared)
-        return None if entry is None else entry.authorizer
+        self._fast = FastVerifier(self._verifier, keyring, clock)
+        # Not a method, which would be another call for each request.
+        self.find_authorizer = self._fast.find_authorizer
 
     def end_sharing(self) -> None:
         """Let the next request check the files of its key."""

@@ -167,9 +167,8 @@ class ServerState:
                     return None
             is_hidden = self.metrics is not None and ask_for_capacity(operation, request)
             response = engine.execute_parsed(operation, request)
-            consumed = response.get("ConsumedCapacity")
-            if is_hidden:
-                del response["ConsumedCapacity"]
+            take = response.pop if is_hidden else response.get
+            consumed = take("ConsumedCapacity", None)
             return orjson.dumps(response), consumed
         except Exception:  # noqa: BLE001 - the ordinary path will meet and report the error again
             return None

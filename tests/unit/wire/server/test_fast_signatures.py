@@ -284,7 +284,7 @@ def keep(fast: FastVerifier, verifier: Verifier, sent: Signed) -> Headers:
 
 def test_the_caches_are_bounded() -> None:
     verifier, keys = Verifier(REGION), Keys()
-    fast = FastVerifier(verifier, keys)
+    fast = FastVerifier(verifier, keys, lambda: NOW)
     for number in range(1_100):
         keep(fast, verifier, sign_get(access_key=f"{ACCESS_KEY}{number}"))
     assert 0 < len(fast._clients) <= 1_000
@@ -295,13 +295,13 @@ def test_the_caches_are_bounded() -> None:
             access_key=client.access_key, timestamp=f"20261115T120{number // 60}{number % 60:02}Z"
         )
         headers = receive("POST", "/", sent.headers, sent.body).headers
-        assert fast.find_entry(headers, sent.body, NOW) is not None
+        assert fast.find_authorizer(headers, sent.body) is not None
     assert 0 < len(client.begun) <= 16
 
 
 def test_oversized_requests_are_not_cached() -> None:
     verifier, keys = Verifier(REGION), Keys()
-    fast = FastVerifier(verifier, keys)
+    fast = FastVerifier(verifier, keys, lambda: NOW)
     keep(fast, verifier, sign_get(**{f"header-{number}": "" for number in range(200)}))
     assert not fast._clients
     keep(fast, verifier, sign_get(note="x" * 2_000))
@@ -356,14 +356,14 @@ def test_the_fast_path_accepts_only_what_full_verification_accepts(
     seconds: float,
 ) -> None:
     verifier, keys = Verifier(REGION), Keys()
-    fast = FastVerifier(verifier, keys)
+    fast = FastVerifier(verifier, keys, lambda: NOW + seconds)
     for each in (*known, sent):
         keep(fast, verifier, each)
     for name, value in changes:
         sent = sent.set(name, value)
     request, now = receive("POST", "/", sent.headers, sent.body), NOW + seconds
     keys.put(ACCESS_KEY, token)
-    found = fast.find_entry(request.headers, sent.body, now)
+    found = fast.find_authorizer(request.headers, sent.body)
     claim = verifier.read_claim(request, now)
     fault: ServiceError | None = (
         claim
