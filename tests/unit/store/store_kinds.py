@@ -41,7 +41,7 @@ class AnyStore(Protocol):
 
     def run(self, request: Request[V]) -> V: ...
 
-    def iterate(self, query: Query[V] | Scan[V]) -> list[V]: ...
+    def iterate(self, query: Query[V] | Scan[V], **options: Any) -> list[V]: ...
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]: ...
 
@@ -72,8 +72,8 @@ class SyncStoreAdapter:
     def run(self, request: Request[V]) -> V:
         return self.store.run(request)
 
-    def iterate(self, query: Query[V] | Scan[V]) -> list[V]:
-        return list(self.store.iterate(query))
+    def iterate(self, query: Query[V] | Scan[V], **options: Any) -> list[V]:
+        return list(self.store.iterate(query, **options))
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         return self.store.execute(operation, request)
@@ -128,9 +128,9 @@ class AsyncStoreAdapter:
     def run(self, request: Request[V]) -> V:
         return self._runner.run(self.store.run(request))
 
-    def iterate(self, query: Query[V] | Scan[V]) -> list[V]:
+    def iterate(self, query: Query[V] | Scan[V], **options: Any) -> list[V]:
         async def walk() -> list[V]:
-            return [each async for each in self.store.iterate(query)]
+            return [each async for each in self.store.iterate(query, **options)]
 
         return self._runner.run(walk())
 

@@ -228,8 +228,10 @@ def test_random_changes_keep_the_key_of_a_put(store: AnyStore) -> None:
     store.run(task().put())
     for _ in range(60):
         changed = {
-            name: draws.choice([None, "x", "y"]) for name in held if draws.random() < 0.5
-        } or {"owner": "z"}
+            name: draws.choice([each for each in (None, "x", "y") if each != held[name]])
+            for name in held
+            if draws.random() < 0.5
+        } or {"owner": draws.random().hex()}
         before = store.run(Task.get(team="a", number=1))
         assert before is not None
         if draws.random() < 0.5:

@@ -31,6 +31,11 @@ class Member(Entity, table=club, key="M#{id}", kind=("Member", "User", "Person")
     tags: set[str] = attr(was="labels", default=set())
     notes: list[str] = attr(was="remarks", default=[])
     address: Address | None = attr(was="adr", default=None)
+
+
+class Draft(Entity, table=club, key="D#{id}"):
+    id: str = part()
+    text: str = ""
     version: Version = attr(was="revision", default=0)
 
 
@@ -46,7 +51,6 @@ OLD: Item = {
     "labels": {"SS": ["a"]},
     "remarks": {"L": [{"S": "hello"}]},
     "adr": {"M": {"town": {"S": "Rome"}}},
-    "revision": {"N": "7"},
     "team": {"S": "red"},
 }
 ADA = Member(
@@ -57,8 +61,9 @@ ADA = Member(
     tags={"a"},
     notes=["hello"],
     address=Address(city="Rome"),
-    version=7,
 )
+
+OLD_DRAFT: Item = {"pk": {"S": "D#1"}, "kind": {"S": "Draft"}, "revision": {"N": "7"}}
 
 
 @pytest.fixture
@@ -77,8 +82,8 @@ def put(engine: Database, item: Item) -> None:
     engine.execute("PutItem", {"TableName": "Club", "Item": item})
 
 
-def stored(engine: Database) -> Item:
-    key = {"pk": {"S": "M#1"}}
+def stored(engine: Database, pk: str = "M#1") -> Item:
+    key = {"pk": {"S": pk}}
     return engine.execute("GetItem", {"TableName": "Club", "Key": key})["Item"]
 
 
@@ -109,7 +114,6 @@ def test_a_put_writes_current_names_alone(members: AnyStore, database: Database)
         "tags": {"SS": ["a"]},
         "notes": {"L": [{"S": "hello"}]},
         "address": {"M": {"city": {"S": "Rome"}, "street": {"S": ""}}},
-        "version": {"N": "8"},
         "team": {"S": "red"},
     }
 
@@ -117,29 +121,50 @@ def test_a_put_writes_current_names_alone(members: AnyStore, database: Database)
 def test_a_put_of_a_stale_version_fails_under_the_former_name(
     members: AnyStore, database: Database
 ) -> None:
-    put(database, {**OLD, "revision": {"N": "8"}})
-    with pytest.raises(VersionConflict, match="now has 8"):
-        members.run(ADA.put())
+    put(database, OLD_DRAFT)
+    with pytest.raises(VersionConflict, match="now has 7"):
+        members.run(Draft(id="1", version=6).put())
+    members.run(Draft(id="1", version=7).put())
+    assert stored(database, "D#1")["version"] == {"N": "8"}
+    assert "revision" not in stored(database, "D#1")
+
+
+def test_a_version_is_counted_from_what_its_former_name_holds(
+    members: AnyStore, database: Database
+) -> None:
+    put(database, OLD_DRAFT)
+    update = Draft.update(id="1").set(Draft.f.text, "one")
+    with pytest.raises(VersionConflict, match="now has 7"):
+        members.run(update.knowing(version=6))
+    draft = members.run(update.knowing(version=7))
+    assert draft.version == 8
+    assert "revision" not in stored(database, "D#1")
+    put(database, OLD_DRAFT)
+    assert members.run(update).version == 8
+    put(database, OLD_DRAFT)
+    found = members.run(Draft.get(id="1"))
+    assert found is not None
+    assert members.run(found.change(text="two")).version == 8
+    assert "revision" not in stored(database, "D#1")
 
 
 def test_an_update_moves_what_it_sets_to_the_current_name(
     members: AnyStore, database: Database
 ) -> None:
-    update = (
-        Member.update(id="1")
-        .set(Member.f.name, "Grace")
-        .increment(Member.f.visits, 2)
-        .append(Member.f.notes, "bye")
-    )
-    found = members.run(update.knowing(version=7))
-    assert (found.name, found.visits, found.notes, found.version) == (
-        "Grace",
-        5,
-        ["hello", "bye"],
-        8,
-    )
-    left = {"pk", "kind", "name", "visits", "labels", "notes", "adr", "version", "team"}
+    update = Member.update(id="1").set(Member.f.name, "Grace").increment(Member.f.visits, 2)
+    found = members.run(update)
+    assert (found.name, found.visits) == ("Grace", 5)
+    left = {"pk", "kind", "name", "visits", "labels", "remarks", "adr", "team"}
     assert stored(database).keys() == left
+
+
+def test_members_are_appended_to_what_a_former_name_holds(
+    members: AnyStore, database: Database
+) -> None:
+    for member in ("one", "two"):
+        members.run(Member.update(id="1").append(Member.f.notes, member))
+    assert stored(database)["notes"] == {"L": [{"S": "hello"}, {"S": "one"}, {"S": "two"}]}
+    assert "remarks" not in stored(database)
 
 
 def test_a_change_of_an_item_with_former_names_writes_what_differs(
@@ -149,9 +174,9 @@ def test_a_change_of_an_item_with_former_names_writes_what_differs(
     assert found is not None
     changed = members.run(found.change(name="Grace", tags={"a", "b"}, address=Address(city="Oslo")))
     assert changed == ADA.model_copy(
-        update={"name": "Grace", "tags": {"a", "b"}, "address": Address(city="Oslo"), "version": 8}
+        update={"name": "Grace", "tags": {"a", "b"}, "address": Address(city="Oslo")}
     )
-    left = {"pk", "kind", "name", "count", "tags", "remarks", "address", "version", "team"}
+    left = {"pk", "kind", "name", "count", "tags", "remarks", "address", "team"}
     assert stored(database).keys() == left
 
 
@@ -214,9 +239,7 @@ def test_a_change_that_cannot_move_a_value_says_to_run_backfill(
     with pytest.raises(ConditionFailed, match=r"former name '(labels|adr)'; run keyfold backfill"):
         members.run(update)
     assert stored(database) == OLD
-    current = {
-        name: value for name, value in OLD.items() if name not in ("labels", "adr", "revision")
-    }
+    current = {name: value for name, value in OLD.items() if name not in ("labels", "adr")}
     whole = {"tags": {"SS": ["a"]}, "address": {"M": {"city": {"S": "Rome"}}}}
     put(database, {**current, **whole})
     members.run(update)
