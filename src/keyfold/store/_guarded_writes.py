@@ -42,7 +42,8 @@ def plan_guarded_put(
 
     Returns the field whose value another item has, if nothing was written for that reason.
     """
-    key = {name: item[name] for name in schema.table.key.names}
+    # An item of a file may lack a part of it, which the service refuses.
+    key = {name: item[name] for name in schema.table.key.names if name in item}
     lookup = {
         "TableName": table_name,
         "Key": key,

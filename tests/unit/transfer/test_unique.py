@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,24 @@ def check_whole(engine: Engine) -> None:
 
 
 # Copies and loads.
+
+
+@pytest.mark.parametrize("key", [{}, {"sk": {"N": "1"}}])
+def test_an_item_without_its_key_is_rejected(target: Engine, tmp_path: Path, key: Any) -> None:
+    typed = Table("Typed", key=Key("pk", "sk"), type_attribute="kind")
+
+    class Member(Entity, table=typed, key=("M#{name}", "M"), unique="email"):  # pyright: ignore[reportUnusedClass] - its table is used
+        name: str = part()
+        email: str
+
+    item = {"pk": {"S": "M#ada"}, **key, "kind": {"S": "Member"}, "email": {"S": "ada@x"}}
+    path = tmp_path / "members.jsonl"
+    path.write_text(json.dumps({"Item": item}) + "\n")
+    place = location(target, "b.db", "Typed")
+    summary = load_table(path, place, options(tmp_path, creates=True), declared=typed)
+    assert not summary.is_good
+    assert verify(target, [typed])[0].problems == ()
+    assert "M#ada" not in str(target.execute("Scan", {"TableName": "Typed"})["Items"])
 
 
 def test_a_declared_copy_makes_the_guards(source: Engine, target: Engine, tmp_path: Path) -> None:
