@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -103,14 +104,8 @@ def optional_codec(codec: ValueCodec) -> ValueCodec:
         assert decode is not None  # or this function would not be used
         return None if "NULL" in value else decode(value)
 
-    return ValueCodec(
-        encode_optional,
-        None if decode is None else decode_optional,
-        codec.kinds,
-        codec.members,
-        codec.model,
-        codec.python,
-        codec.is_secret,
+    return replace(
+        codec, encode=encode_optional, decode=None if decode is None else decode_optional
     )
 
 

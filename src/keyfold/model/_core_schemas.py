@@ -169,7 +169,7 @@ def _significant(schema: Node) -> Node:
 
 
 def keep_fields(schema: Node, definitions: Definitions, kept: frozenset[str]) -> Node | None:
-    """Return a model's schema in which all fields but `kept` accept any value.
+    """Return a model's schema in which all fields but `kept` accept any value, and have no alias.
 
     The model's own validators stay. Returns None for a model whose fields cannot be replaced.
     """
@@ -177,7 +177,10 @@ def keep_fields(schema: Node, definitions: Definitions, kept: frozenset[str]) ->
         schema = definitions[schema["schema_ref"]]
     if schema["type"] == "model-fields":
         fields = {
-            name: field if name in kept else {**field, "schema": dict(ANY)}
+            name: {
+                **{key: each for key, each in field.items() if key != "validation_alias"},
+                "schema": field["schema"] if name in kept else dict(ANY),
+            }
             for name, field in schema["fields"].items()
         }
         return {**schema, "fields": fields}

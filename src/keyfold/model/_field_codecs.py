@@ -19,7 +19,7 @@ from collections.abc import (
 )
 from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from re import Pattern
 from typing import (
@@ -266,15 +266,8 @@ def _record_codec(record: RecordType, annotation: Any, rules: CodecRules) -> Val
 
 def _root_codec(model: type[BaseModel], rules: CodecRules) -> ValueCodec:
     inner = read_fields(model, rules.name_of)[0].codec
-    return ValueCodec(
-        take_placeholders(lambda value: inner.encode(value.root)),
-        inner.decode,
-        inner.kinds,
-        inner.members,
-        inner.model,
-        model,
-        inner.is_secret,
-    )
+    encode = take_placeholders(lambda value: inner.encode(value.root))
+    return replace(inner, encode=encode, python=model)
 
 
 _MODELS: dict[tuple[Any, Callable[[str], str]], ModelCodec] = {}

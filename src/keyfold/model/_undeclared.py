@@ -40,6 +40,9 @@ def keep_nested(codec: ValueCodec, stored: AttributeValue, value: Any) -> None:
     elif codec.members is not None:
         for member, held in _pair_members(stored, value):
             keep_nested(codec.members, member, held)
+    elif codec.places:
+        for place, (member, held) in zip(codec.places, _pair_members(stored, value), strict=False):
+            keep_nested(place, member, held)
 
 
 def keep_in_model(codec: ModelCodec, item: Mapping[str, AttributeValue], value: Any) -> None:

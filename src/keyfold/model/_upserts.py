@@ -40,6 +40,7 @@ from keyfold.model._requests import resolve_now
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._updates import Update
 from keyfold.model._value_codecs import SETS, is_unstored
+from keyfold.model._value_validation import rules_of
 from keyfold.values import AttributeValue, Item
 
 E_co = TypeVar("E_co", covariant=True)
@@ -300,7 +301,7 @@ def _validate(schema: EntitySchema, values: Mapping[str, Any]) -> BaseModel:
     """Return the new entity; raises pydantic's ValidationError."""
     if has_placeholder(values):
         return schema.entity.model_construct(**values)
-    return schema.validate(values)
+    return rules_of(schema.entity).make(values)
 
 
 # What depends on the values of an existing entity.

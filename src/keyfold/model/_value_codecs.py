@@ -37,12 +37,15 @@ class ValueCodec:
     model: ModelCodec | None = None
     python: type[Any] | None = None
     is_secret: bool = False
+    # The codecs of a tuple with a type for each member.
+    places: tuple[ValueCodec, ...] = ()
     # Whether the value is a nested model, or has nested models as members.
     has_models: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        inside = self.members is not None and self.members.has_models
-        object.__setattr__(self, "has_models", self.model is not None or inside)
+        inside = self.places if self.members is None else (self.members,)
+        has_models = self.model is not None or any(each.has_models for each in inside)
+        object.__setattr__(self, "has_models", has_models)
 
     def show(self, value: object) -> str:
         """Return a value as text for a message; secrets are masked."""

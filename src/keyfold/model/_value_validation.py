@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -33,7 +33,7 @@ from keyfold.model._undeclared import UNDECLARED
 
 E = TypeVar("E", bound=BaseModel)
 Step = str | int | Placeholder
-Validate = Callable[[Any], Any]
+Validate = Callable[..., Any]
 
 # How many sets of fields an entity keeps a validator for.
 _MAX_COPIERS = 64
@@ -55,8 +55,11 @@ class ValueRules:
 
     @cached_property
     def validate(self) -> Validate:
-        """Return a value converted to its type; raises pydantic's ValidationError."""
-        return self.validator_of(self.schema)
+        """Return a value converted to its type; raises pydantic's ValidationError.
+
+        The fields of a nested model may be given by name or by alias.
+        """
+        return partial(self.validator_of(self.schema), by_name=True)
 
     @cached_property
     def unwrapped(self) -> UnwrappedSchema:
@@ -89,7 +92,8 @@ class ValueRules:
         """Return the validator of operands, by the schema that is made from these rules."""
         validate = self._operands.get(make_schema)
         if validate is None:
-            validate = self._operands[make_schema] = self.validator_of(make_schema(self))
+            validate = partial(self.validator_of(make_schema(self)), by_name=True)
+            self._operands[make_schema] = validate
         return validate
 
     def inner(self, schema: Node) -> ValueRules:
@@ -219,6 +223,10 @@ class EntityRules:
             vars(changed)[UNDECLARED] = copied.__dict__[UNDECLARED]
         return changed
 
+    def make(self, values: Mapping[str, Any]) -> BaseModel:
+        """Return a new entity with these fields, by name; raises pydantic's ValidationError."""
+        return self._copier_of(frozenset(self._entity.__pydantic_fields__))(values, strict=False)
+
     def _copier_of(self, kept: frozenset[str]) -> Validate:
         copier = self._copiers.get(kept)
         if copier is None:
@@ -231,11 +239,10 @@ class EntityRules:
         dependent = find_fields_with_info(self._entity).keys()
         schema = keep_fields(self._schema, self._definitions, kept | dependent)
         if schema is None:
-            validator = self._entity.__pydantic_validator__
-            validate: Callable[..., Any] = validator.validate_python
-        else:
-            validate = self._root.validator_of(schema, reuses_models=False)
-        return lambda values: validate(values, by_alias=False, by_name=True)
+            validate = self._entity.__pydantic_validator__.validate_python
+            return partial(validate, by_alias=False, by_name=True)
+        # The entity's own fields have no alias here; those of nested models go by both.
+        return partial(self._root.validator_of(schema, reuses_models=False), by_name=True)
 
 
 def rules_of(entity: type[BaseModel]) -> EntityRules:

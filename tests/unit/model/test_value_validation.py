@@ -11,7 +11,15 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field, Json, ValidationError, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Json,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic import field_validator as pydantic_field_validator
 
 from keyfold import (
@@ -28,6 +36,7 @@ from keyfold import (
     part,
 )
 from keyfold.errors import FieldUnknown, UpdateInvalid, ValueInvalid
+from keyfold.expressions import SetTo
 from keyfold.model._any_values import decode_any
 
 by_level = Index("ByLevel", key=Key("level_pk"))
@@ -365,3 +374,39 @@ def test_options_may_be_passed_as_a_list() -> None:
     # A list is a value of a list field.
     assert repr(f.notes.in_(["a"], ["b"])) != repr(f.notes.in_(["a"]))
     assert repr(f.notes.in_(["a", "b"])) != repr(f.notes.in_(["a"], ["b"]))
+
+
+class Size(BaseModel):
+    model_config = ConfigDict(alias_generator=str.upper)
+
+    width: int = 0
+
+
+# The alias of one field is the name of another.
+class Box(Entity, table=Table("Boxes", key=Key("pk")), key="B#{id}"):
+    id: str = part()
+    size: Size = Size()
+    sizes: list[Size] = attr(default_factory=list[Size])
+    first: str = attr(default="1", alias="second")
+    second: str = attr(default="2", alias="first")
+
+
+@pytest.mark.parametrize("given", [{"width": 3}, {"WIDTH": 3}, Size.model_validate({"WIDTH": 3})])
+def test_nested_fields_are_given_by_name_or_alias(given: Any) -> None:
+    box, stored = Box(id="1"), {"M": {"width": {"N": "3"}}}
+    assert box.model_copy(update={"size": given}).size.width == 3
+    changed = box.change(size=given, sizes=[given])
+    assert [each.source for each in changed.actions if isinstance(each, SetTo)] == [
+        stored,
+        {"L": [stored]},
+    ]
+    update = Box.update(id="1").set(Box.f.size, given).append(Box.f.sizes, given)
+    assert str(stored) in str(update.actions[0])
+    assert str(stored) in str(update.actions[1])
+    upsert = Box.update(id="1").set(Box.f.first, "x").or_create(size=given)
+    assert (upsert.entity.size.width, upsert.entity.first, upsert.entity.second) == (3, "x", "2")
+
+
+def test_the_fields_of_a_change_are_given_by_name() -> None:
+    changed = Box(id="1").model_copy(update={"first": "a", "second": "b"})
+    assert (changed.first, changed.second) == ("a", "b")

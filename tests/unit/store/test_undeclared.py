@@ -41,6 +41,7 @@ class Order(Entity, table=shop, key="O#{id}"):
     lines: list[Line] = attr(default=[])
     by_name: dict[str, Line] = attr(default={})
     paid_with: Card | Cash | None = None
+    pair: tuple[Line, int] | None = None
 
 
 class Parcel(Entity, table=shop, key="P#{id}", indexes={by_state: "S#{state}"}):
@@ -67,6 +68,7 @@ STORED: Item = {
     "lines": {"L": [{"M": {"sku": {"S": "b"}, "count": {"N": "1"}}}, {"M": NESTED}]},
     "by_name": {"M": {"x": {"M": NESTED}}},
     "paid_with": {"M": {"card": {"S": "visa"}, "expires": {"S": "0131"}}},
+    "pair": {"L": [{"M": NESTED}, {"N": "3"}]},
 }
 
 
