@@ -87,6 +87,8 @@ class EntitySchema:
     key_fields: frozenset[str] = field(init=False)
     # For each field, the first check across fields that it may change, None if there is none.
     checked_by: dict[str, CrossCheck | None] = field(init=False)
+    # Whether checks across fields, computed fields or index keys depend on the expiry.
+    depends_on_expiry: bool = field(init=False)
     # Names that a free-form attribute may not have.
     known_names: frozenset[str] = field(init=False)
     # Every attribute that the schema writes, and the former names of those.
@@ -124,6 +126,11 @@ class EntitySchema:
             name: next((each for each in self.cross_checks if each.concerns(name)), None)
             for name in self.fields
         }
+        expiry = None if self.ttl_field is None else self.ttl_field.name
+        self.depends_on_expiry = expiry is not None and (
+            self.checked_by[expiry] is not None
+            or any(expiry in part.fields for parts in self.index_keys.values() for part in parts)
+        )
         former = (name for each in self.codec.renamed for name in each.former)
         self.declared_names = self.own_attributes.union(self.codec.by_stored, former)
         self.known_names = self.declared_names.union(self.fields)

@@ -13,14 +13,14 @@ from pydantic import BaseModel
 
 from keyfold.errors import UpdateInvalid, WriteRefused
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
-from keyfold.model._any_values import encode_any
+from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._expiry import as_if_deleted
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
 from keyfold.model._operands import check_condition, to_literal
-from keyfold.model._placeholders import Placeholder
+from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._requests import Chain, DerivedRequest, Request, SingleRequest, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
@@ -134,9 +134,16 @@ class Put(Write[E_co], Generic[E_co]):
     def expiring_in(self, delay: timedelta) -> Self:
         """Make the entity expire `delay` after the request runs.
 
-        Raises UpdateInvalid if the entity has no Expiry field.
+        Raises UpdateInvalid if the entity has no Expiry field. If validators, computed fields or
+        index keys depend on the expiry, they follow when the request runs; the entity is then
+        validated with it.
         """
-        return replace(self, expiry=expiry_in(self.schema, delay))
+        put = replace(self, expiry=expiry_in(self.schema, delay))
+        if not self.schema.depends_on_expiry or has_placeholder(self.entity):
+            return put
+        # Encoded again when the request runs: changes of the entity until then do not count.
+        entity: Any = self.entity
+        return replace(put, entity=entity.model_copy(deep=True))
 
     def returning_nothing(self) -> Self:
         """Return no stored values: if a condition fails, the error does not have the stored entity.
@@ -216,9 +223,16 @@ class Put(Write[E_co], Generic[E_co]):
         """Return the item as a request that runs at `now` stores it."""
         if self.expiry is None:
             return self.item
-        assert self.schema.ttl_field is not None  # or `expiring_in` would have raised
-        expires = encode_expiry(self.expiry.resolve(now))
-        return {**self.item, self.schema.ttl_field.stored: expires}
+        field = self.schema.ttl_field
+        assert field is not None  # or `expiring_in` would have raised
+        time = self.expiry.resolve(now)
+        expires = encode_expiry(time)
+        item = self.item
+        if self.schema.depends_on_expiry and not has_placeholder((time, self.entity)):
+            entity: Any = self.entity
+            decode = field.codec.decode or decode_any
+            item = self.schema.encode(entity.model_copy(update={field.name: decode(expires)}))
+        return {**item, field.stored: expires}
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the PutItem call."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from keyfold.errors import ConditionFailed, NotFound, QueryInvalid, TransactionFailed
 from keyfold.model import (
@@ -22,6 +22,8 @@ from keyfold.model import (
     Transaction,
     attr,
     batch,
+    computed_field,
+    model_validator,
     transaction,
 )
 from keyfold.testing import Clock
@@ -260,3 +262,63 @@ def test_a_keys_only_index_cannot_be_counted_where_items_may_expire(store: AnySt
     store.run(OrderLine(user="ada", order=order, line=1, sku="s").put())
     with pytest.raises(QueryInvalid, match="ReverseIndex does not hold 'ttl'"):
         store.run(OrderLine.query(by_key, order=order, line=1).count())
+
+
+# What depends on the expiry follows, when it is set by the request.
+
+leases = Table(
+    "Leases",
+    key=Key("pk"),
+    indexes=[by_end := Index("ByEnd", key=Key("end_pk", "end_sk"))],
+    ttl="ends",
+)
+
+
+class Lease(Entity, table=leases, key="LEASE#{id}", indexes={by_end: ("{owner}", "{ends}")}):
+    id: str
+    owner: str = "ada"
+    is_permanent: bool = False
+    notes: list[str] = attr(default_factory=list)
+    ends: Expiry | None = None
+
+    @model_validator(mode="after", depends=("is_permanent", "ends"))
+    def ends_unless_permanent(self) -> Self:
+        if self.is_permanent and self.ends is not None:
+            raise ValueError("a permanent lease does not end")
+        return self
+
+    @computed_field(depends=("ends",))
+    def does_end(self) -> bool:
+        return self.ends is not None
+
+
+def test_index_keys_and_computed_fields_follow_an_expiry_that_a_put_sets(
+    open_store: OpenStore,
+) -> None:
+    store = open_store(leases)
+    lease = Lease(id="1")
+    for request in (
+        lease.create().expiring_in(HOUR),
+        lease.put().expiring_in(2 * HOUR),
+        transaction(lease.put().expiring_in(3 * HOUR)),
+        batch([lease.put().expiring_in(4 * HOUR)]),
+    ):
+        lease.notes.append("changed after the request was made")
+        written = store.run(request)
+        written = written if isinstance(written, Lease) else written[0]
+        assert written.ends is not None
+        assert written.notes == []
+        assert list(store.run(Lease.query(by_end, owner="ada", ends=written.ends))) == [written]
+        item = store.execute("GetItem", {"TableName": "Leases", "Key": {"pk": {"S": "LEASE#1"}}})[
+            "Item"
+        ]
+        assert item["does_end"] == {"BOOL": True}
+        lease.notes.clear()
+
+
+def test_validators_see_an_expiry_that_a_put_sets(open_store: OpenStore) -> None:
+    store = open_store(leases)
+    request = Lease(id="1", is_permanent=True).put().expiring_in(HOUR)
+    with pytest.raises(ValidationError, match="a permanent lease does not end"):
+        store.run(request)
+    assert store.run(Lease.get(id="1")) is None
