@@ -13,6 +13,7 @@ from keyfold.cli._quantities import count_of
 from keyfold.expressions import ReadablePrinter
 from keyfold.expressions.parser import parse_condition
 from keyfold.model import Table
+from keyfold.model._secrets import MASKED, is_secret
 from keyfold.store import CallRecord
 from keyfold.values import AttributeValue, Item
 
@@ -139,9 +140,10 @@ def _render_conditions(request: Mapping[str, Any], render: Callable[[AttributeVa
 
 def _render_value(value: AttributeValue) -> str:
     ((kind, data),) = value.items()
-    return repr(data) if kind in ("S", "B") else str(data)
+    return repr(data) if kind in ("S", "B") or is_secret(data) else str(data)
 
 
 def _render_briefly(value: AttributeValue) -> str:
     ((_, data),) = value.items()
-    return shorten_ids(str(data).replace(".000000Z", "Z"))
+    text = MASKED if is_secret(data) else str(data)
+    return shorten_ids(text.replace(".000000Z", "Z"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from keyfold.cli._calls import SentCall
 
-# Without a terminal, rich would assume 80 columns.
+# Without a terminal, rich would assume 80 columns, unless COLUMNS is set.
 PIPED_WIDTH = 120
 # Wider than any table, to measure its natural width.
 _ANY_WIDTH = 1 << 30
@@ -22,7 +23,7 @@ _ANY_WIDTH = 1 << 30
 def make_console() -> Console:
     """Return a console for standard output that prints text verbatim, without markup."""
     console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
+    if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PIPED_WIDTH
     return console
 

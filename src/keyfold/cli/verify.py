@@ -106,7 +106,7 @@ def _verify_tables(table: str, db: str, *, repair: bool, as_json: bool) -> int:
 
 def _print_progress(table: str, items: int) -> None:
     # Progress goes to standard error, so that standard output has only the result.
-    print(f". {table}: {items:,} items read", file=sys.stderr, flush=True)
+    print(f". {table}: {count_of(items, 'item')} read", file=sys.stderr, flush=True)
 
 
 def _show(report: UniqueReport) -> None:

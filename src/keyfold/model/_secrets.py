@@ -29,6 +29,11 @@ class SecretBinary(bytes):
         return f"b'{MASKED}'"
 
 
+def is_secret(data: object) -> bool:
+    """Return whether encoded text, a number or bytes are a secret, whose `repr` is masked."""
+    return isinstance(data, SecretText | SecretBinary)
+
+
 def mask(value: AttributeValue) -> AttributeValue:
     """Return an encoded secret with a masked `repr`."""
     ((kind, data),) = value.items()

@@ -5,9 +5,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import Secret, SecretStr
 
 import keyfold
-from keyfold import Request, batch, transaction
+from keyfold import Entity, Key, Request, Table, batch, part, transaction
 from keyfold.cli._calls import CallLog, show_calls
 from keyfold.designs.exchange_rates import Rate, by_base, save, table
 
@@ -63,3 +64,24 @@ def test_consecutive_similar_calls_are_counted() -> None:
         "PK = RATE#GBP#JPY",
         "PK = RATE#USD#EUR",
     ]
+
+
+def test_secrets_in_conditions_are_masked() -> None:
+    accounts = Table("Accounts", key=Key("pk"))
+
+    class Account(Entity, table=accounts, key="ACCOUNT#{name}"):
+        name: str = part()
+        password: SecretStr
+        pin: Secret[int] | None = None
+
+    log = CallLog([accounts])
+    with keyfold.open(accounts, ":memory:", on_call=log) as store:
+        log.take()
+        has_secrets = Account.f.password.eq(SecretStr("hunter2")) & Account.f.pin.eq(
+            Secret[int](70077)
+        )
+        store.run(Account.scan().where(has_secrets))
+        (call,) = log.take()
+    assert call.brief == "filter password = ********** AND pin = **********"
+    assert "hunter2" not in call.key
+    assert "70077" not in call.key

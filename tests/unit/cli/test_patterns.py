@@ -88,6 +88,11 @@ def test_patterns_can_be_read_at_any_width(design: str, width: int) -> None:
         assert " ".join(pattern.description.split()) in text
 
 
+def test_a_pipe_has_the_width_that_columns_says(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, run("patterns", "market").out.splitlines())) <= 60
+
+
 @pytest.mark.parametrize("name", ["market", "keyfold.designs.market:table"])
 def test_the_argument_and_the_option_name_tables_alike(run: Run, name: str) -> None:
     by_argument, by_option = run("patterns", name), run("patterns", "--table", name)
