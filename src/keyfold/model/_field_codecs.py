@@ -30,11 +30,12 @@ from typing import (
     NewType,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
 )
 
-from pydantic import BaseModel, JsonValue, RootModel, Secret, SecretBytes, SecretStr
+from pydantic import BaseModel, InstanceOf, JsonValue, RootModel, Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic.types import PathType
 
@@ -67,6 +68,8 @@ def as_written(name: str) -> str:
     return name
 
 
+# To type checkers, it is an Annotated.
+_INSTANCE_OF: type[Any] = cast(Any, InstanceOf)
 _DEFAULT_RULES = CodecRules(as_written)
 _ANY = ValueCodec(encode_any)
 
@@ -128,6 +131,11 @@ def _codec_by_metadata(annotation: Any, metadata: Sequence[Any]) -> ValueCodec |
         raise TypeRefused(
             "whether a file exists depends on the machine and the moment, so a stored path might "
             "not be read back. Use Path"
+        )
+    if _INSTANCE_OF in marks:
+        raise TypeRefused(
+            f"{name_type(annotation)} is stored as plain values, which are not accepted where only an "
+            "instance is. Use the type without InstanceOf, or declare it with attr(codec=Codec(…))"
         )
     return find_custom_codec(annotate(annotation, metadata)) if is_custom(metadata) else None
 
