@@ -12,7 +12,7 @@ import keyfold
 from keyfold.deploy import apply
 from keyfold.engine import Engine
 from keyfold.errors import IndexMissing, RequestRefused, TableOutdated
-from keyfold.model import Entity, Expiry, Index, Key, Table, attr, part
+from keyfold.model import Collection, Entity, Expiry, Index, Key, Table, attr, part
 from keyfold.wire.server import Server
 from tests.unit.store.store_kinds import (
     AnyStore,
@@ -53,6 +53,18 @@ def open_service(kind: Kind, table: Table, url: str) -> AnyStore:
     if kind == "sync":
         return SyncStoreAdapter(keyfold.open(table, url), [], [])
     return AsyncStoreAdapter(lambda: keyfold.open_async(table, url), [], [])
+
+
+clubs = Table("Club", key=KEY, indexes=[by_team])
+
+
+class Player(Entity, table=clubs, key="M#{id}"):
+    id: str = part()
+    team: str
+
+
+class Team(Collection):
+    players: list[Player]
 
 
 LACKING: list[tuple[dict[str, Any], str]] = [
@@ -101,11 +113,15 @@ def test_a_table_with_more_than_declared_is_opened(kind: Kind, tmp_path: Path) -
 
 
 def test_a_read_of_an_index_that_a_service_lacks_names_keyfold_apply(kind: Kind) -> None:
-    table = declare(indexes=[by_team])
+    requests = (
+        clubs.query(by_team, team="red"),
+        clubs.scan(by_team),
+        Team.get(by_team, team="red"),
+    )
     with Engine.open(":memory:") as engine, Server(engine).running() as url:
         engine.execute("CreateTable", declare().to_dynamodb())
-        store = open_service(kind, table, url)
-        for request in (table.query(by_team, team="red"), table.scan(by_team)):
+        store = open_service(kind, clubs, url)
+        for request in requests:
             with pytest.raises(IndexMissing) as caught:
                 store.run(request)
             assert isinstance(caught.value, RequestRefused)

@@ -109,8 +109,8 @@ class IndexPartsUnknown(TemplatedError, ValueError):
 
     code = "index-parts-unknown"
     message_template = (
-        "{entity}: the index key {attribute!r} is also built from {fields}. Pass the current "
-        "values with knowing({listed})."
+        "{entity}: the index key {attribute!r} is also built from {fields}. Use update() of an entity "
+        "that you have read, or pass the current values with knowing({listed})."
     )
     entity: str
     attribute: str

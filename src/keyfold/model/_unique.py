@@ -99,7 +99,12 @@ def find_unique_problems(
             yield f"{name}: unique field {each!r} is not one of its fields."
         elif field.codec.is_secret:
             yield find_secret_problem(name, field, "unique")
-        elif field.is_part or not field.codec.kinds or not field.codec.kinds <= _SCALARS:
+        elif field.is_part:
+            yield (
+                f"{name}.{each}: a unique field is an attribute, but this is stored only in the key. "
+                "Declare it with attr()."
+            )
+        elif not field.codec.kinds or not field.codec.kinds <= _SCALARS:
             yield f"{name}.{each}: a unique field must be stored as text, a number or bytes."
     if any(part.kind != "S" for part in keys):
         yield f"{name}: it has unique fields, whose guard items need a table with text keys."

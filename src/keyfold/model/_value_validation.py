@@ -169,7 +169,9 @@ class EntityRules:
     def __init__(self, entity: type[BaseModel]) -> None:
         self._entity = entity
         self._schema, self._definitions = core_schema_of(entity)
-        self._root = ValueRules(self._schema, None, self._definitions)
+        # Errors of a copy are titled like those of a new entity.
+        config = {"title": entity.model_config.get("title") or entity.__name__}
+        self._root = ValueRules(self._schema, config, self._definitions)
         # The rules of fields, for the most common paths.
         self._fields: dict[str, ValueRules] = {}
         self._copiers: dict[frozenset[str], Validate] = {}

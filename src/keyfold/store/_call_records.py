@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from keyfold.errors import KeyfoldError, OptionInvalid, ServiceError
 
@@ -40,7 +40,8 @@ Hook = Callable[[CallRecord], None]
 
 def list_hooks(on_call: Hook | Sequence[Hook]) -> tuple[Hook, ...]:
     """Return the hooks of the option `on_call`, which is one or several; raises OptionInvalid."""
-    hooks = (on_call,) if callable(on_call) else tuple(on_call)
+    given: Any = on_call
+    hooks = tuple(cast(Sequence[Any], given)) if isinstance(given, Sequence) else (given,)
     for hook in hooks:
         if not callable(hook):
             advice = "Give a function that takes a CallRecord, or several."

@@ -19,6 +19,7 @@ from keyfold.errors import (
     ValidationException,
 )
 from keyfold.model._batches import Batch
+from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import Index, Key, TableLike
 from keyfold.model._paged_reads import Query, Scan
@@ -57,6 +58,7 @@ def refusal_error(
             case (
                 Query(table=table, index=Index(name=name))
                 | Scan(table=table, index=Index(name=name))
+                | CollectionGet(query=Query(table=table, index=Index(name=name)))
             ):
                 return IndexMissing(shown, reason, table.name, name)
             case _:

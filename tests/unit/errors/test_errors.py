@@ -146,7 +146,8 @@ def test_an_error_of_the_system_keeps_all_its_facts() -> None:
             IndexPartsUnknown("Order", "gsi1pk", ("a", "b")),
             (
                 "Order: the index key 'gsi1pk' is also built from a, b. "
-                "Pass the current values with knowing(a=…, b=…). [index-parts-unknown]"
+                "Use update() of an entity that you have read, or pass the current values with "
+                "knowing(a=…, b=…). [index-parts-unknown]"
             ),
         ),
         (

@@ -168,3 +168,11 @@ def test_depends_names_fields() -> None:
             @keyfold.model_validator(mode="after", depends=("id", "ends"))
             def look(self) -> Self:
                 return self
+
+
+def test_the_error_of_a_copy_is_titled_like_that_of_a_new_entity() -> None:
+    booking = Booking(id="1", start=1, end=2)
+    for make in (lambda: booking.model_copy(update={"end": 0}), lambda: booking.change(end=0)):
+        with pytest.raises(pydantic.ValidationError) as caught:
+            make()
+        assert caught.value.title == "Booking"

@@ -153,7 +153,7 @@ def test_an_update_whose_index_parts_are_unknown_is_found() -> None:
     def put_off(day: str) -> Any:
         return Job.update(code="a").set(Job.f.day, day)
 
-    with pytest.raises(PatternFailed, match=r"'day_pk' is also built from team\. Pass") as caught:
+    with pytest.raises(PatternFailed, match=r"'day_pk' is also built from team\. Use") as caught:
         explain(put_off)
     assert isinstance(caught.value.__cause__, IndexPartsUnknown)
     explain(lambda day: Job.update(code="a").set(Job.f.day, day).knowing(team="b"))

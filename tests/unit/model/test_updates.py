@@ -146,8 +146,8 @@ def test_unknown_parts_must_be_passed() -> None:
         update.to_dynamodb()
     assert caught.value.fields == ("region",)
     assert str(caught.value) == (
-        "Town: the index key 'place' is also built from region. Pass the current values with "
-        "knowing(region=…). [index-parts-unknown]"
+        "Town: the index key 'place' is also built from region. Use update() of an entity that you "
+        "have read, or pass the current values with knowing(region=…). [index-parts-unknown]"
     )
 
 

@@ -139,8 +139,9 @@ def test_a_hook_may_be_given_alone() -> None:
         store.run(Secret(id="1").put())
     assert records[-1].operation == "PutItem"
     assert records[-1].tables == ("Secrets",)
-    with pytest.raises(OptionInvalid, match="takes a CallRecord"):
-        keyfold.open(table, ":memory:", on_call=cast(Any, ["hook"]))
+    for given in (5, ["hook"]):
+        with pytest.raises(OptionInvalid, match="takes a CallRecord"):
+            keyfold.open(table, ":memory:", on_call=cast(Any, given))
 
 
 def test_stores_say_what_they_are_for(tmp_path: Path) -> None:
