@@ -120,7 +120,7 @@ CLIENTS = (
 def test_a_client_sees_what_the_service_would_show_it(
     client: Client, url: str, tmp_path: Path
 ) -> None:
-    variables = _variables(url, tmp_path)
+    variables = client_variables(url, tmp_path)
     try:
         if client.interpreter is None:
             node, modules = make_javascript()
@@ -156,7 +156,7 @@ def test_stores_and_the_testing_service_work_with_aioboto3(
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={root}"]
     finished = subprocess.run(
         [interpreter, "-m", "pytest", *options, PROGRAMS / program],
-        env={**_variables(url, tmp_path), "PYTHONPATH": str(root / "src")},
+        env={**client_variables(url, tmp_path), "PYTHONPATH": str(root / "src")},
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_SECONDS,
@@ -185,7 +185,7 @@ def _expected(table: str, lacks: frozenset[str]) -> dict[str, Any]:
     return json.loads(json.dumps(expected).replace("{table}", table))
 
 
-def _variables(url: str, home: Path) -> dict[str, str]:
+def client_variables(url: str, home: Path) -> dict[str, str]:
     """Return variables that point clients to the server, without settings of the user."""
     kept = {
         name: value
