@@ -218,7 +218,8 @@ def bounds_of_member(
 ) -> Iterator[FieldBound]:
     """Yield the bounds of a list or map in which the member at `path` is set or removed.
 
-    The same update sets or removes so many `others`, each of which counts as changing the length.
+    `others` is the number of other members that the update sets or removes: each counts as
+    changing the length.
     Raises Uncheckable.
     """
     core = around.unwrapped.core

@@ -97,5 +97,6 @@ def _check_same(schema: EntitySchema, entity: Any, written: Any) -> None:
         fixed.add(schema.version_field.name)
     for name in sorted(fixed):
         if getattr(written, name) != getattr(entity, name):
-            fact = f"before_write() changed {name}, by which the store finds the item"
+            owner = "part of the key" if name in schema.key_fields else "the Version field"
+            fact = f"before_write() changed {name}, which is {owner}"
             raise WriteRefused(schema.name, fact, advice)

@@ -94,7 +94,7 @@ def _delete_by_key(cls: Any, **parts: Any) -> Delete[Any]:
 
     The class takes the fields of the key; an instance knows them: `song.delete()`. If the instance
     has a Version field, the deletion fails with VersionConflict if the entity was written since it
-    was read. An entity that no longer exists is no error.
+    was read. Deleting an entity that no longer exists is not an error.
     """
     schema: EntitySchema = cls.keyfold_schema()
     return Delete(schema.table, schema, *schema.make_key(parts))

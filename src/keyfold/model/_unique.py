@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from keyfold.expressions import Action, SetTo, Source
 from keyfold.model._key_types import find_secret_problem
+from keyfold.model._type_names import name_type
 from keyfold.values import AttributeValue
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def find_unique_problems(
     for each in unique:
         field = codec.fields.get(each)
         if field is None:
-            yield f"{name}: unique field {each!r} is not one of its fields."
+            known = ", ".join(codec.fields) or "none"
+            yield f"{name}: unique field {each!r} is not one of its fields, which are {known}."
         elif field.codec.is_secret:
             yield find_secret_problem(name, field, "unique")
         elif field.is_part:
@@ -105,7 +107,10 @@ def find_unique_problems(
                 "Declare it with attr()."
             )
         elif not field.codec.kinds or not field.codec.kinds <= _SCALARS:
-            yield f"{name}.{each}: a unique field must be stored as text, a number or bytes."
+            yield (
+                f"{name}.{each}: a unique field must be stored as text, a number or bytes; it is "
+                f"{name_type(field.annotation)}."
+            )
     if any(part.kind != "S" for part in keys):
         yield f"{name}: it has unique fields, whose guard items need a table with text keys."
     if table.ttl is not None and (table.ttl in codec.by_stored or codec.has_extra):

@@ -1,8 +1,8 @@
 """Upserts: updates that create the entity if it does not exist, in one UpdateItem call.
 
 DynamoDB creates an item that an update does not find. So the update also has to set what a new
-entity has: each attribute to its value `if_not_exists`, and counters and lists from their first
-value on. What the item of an existing entity would need to be known for is refused.
+entity has: each attribute to its value `if_not_exists`, and counters and lists start with their
+first value. Anything that depends on the values of an existing entity is refused.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
         field = self.schema.version_field
         if field is None or self.seen_version is None:
             return None
-        # What is gone already needs no deletion, and is no conflict.
+        # An entity that no longer exists needs no deletion, and is not a conflict.
         gone = FunctionCall("attribute_not_exists", (Path((self.schema.partition.attribute,)),))
         path = Path((field.stored,))
         seen = self.seen_version

@@ -1,4 +1,4 @@
-"""Plans of scans: one segment after the other's pages, or several segments at the same time."""
+"""Plans of scans: page by page, or several segments in parallel."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class LookedUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class TransactionAction:
     """One member of TransactWriteItems, and which request it belongs to.
 
     `owner` is the place of that request in the transaction. `guard` is what the action does, if
@@ -112,7 +112,9 @@ def plan_guarded(context: RunContext, request: Write[Any], calls: Calls) -> Plan
     return None if before.item is None else decode_written(context, request, before.item)
 
 
-def _carry_out(context: RunContext, request: Transaction, call: ApiCall) -> Plan[list[Action]]:
+def _carry_out(
+    context: RunContext, request: Transaction, call: ApiCall
+) -> Plan[list[TransactionAction]]:
     """Run the writes of a transaction with their guard items; return the actions sent.
 
     `call` has the writes alone, one for each request. Raises TransactionFailed, TransactionInvalid.
@@ -125,10 +127,10 @@ def _carry_out(context: RunContext, request: Transaction, call: ApiCall) -> Plan
     # Guards of values that an item has, although another item owns the guard.
     foreign: set[Hashable] = set()
     for race in range(1, _MAX_RACES + 1):
-        actions: list[Action] = []
+        actions: list[TransactionAction] = []
         for owner, (each, member) in enumerate(zip(request.requests, members, strict=True)):
             assert isinstance(each, Write)  # a transaction of reads is handled elsewhere
-            actions += yield from _expand(context, each, Action(owner, member), foreign)
+            actions += yield from _expand(context, each, TransactionAction(owner, member), foreign)
         actions = _merge_guards(request, actions)
         if len(actions) > MAX_ACTIONS:
             raise TransactionInvalid(
@@ -183,7 +185,10 @@ def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
 
 
 def _is_race(
-    request: Transaction, action: Action, reason: Mapping[str, Any], foreign: set[Hashable]
+    request: Transaction,
+    action: TransactionAction,
+    reason: Mapping[str, Any],
+    foreign: set[Hashable],
 ) -> bool:
     """Return whether other actions may succeed: the state they were derived from has changed.
 
@@ -204,7 +209,9 @@ def _is_race(
 
 
 def _failure_reasons(
-    context: RunContext, request: Transaction, failed: list[tuple[Action, dict[str, Any]]]
+    context: RunContext,
+    request: Transaction,
+    failed: list[tuple[TransactionAction, dict[str, Any]]],
 ) -> tuple[KeyfoldError | None, ...]:
     reasons: list[KeyfoldError | None] = [None] * len(request.requests)
     for action, reason in failed:
@@ -235,8 +242,8 @@ def _guard_error(request: Write[Any], guard: GuardAction) -> KeyfoldError:
 
 
 def _expand(
-    context: RunContext, request: Write[Any], own: Action, foreign: set[Hashable]
-) -> Plan[list[Action]]:
+    context: RunContext, request: Write[Any], own: TransactionAction, foreign: set[Hashable]
+) -> Plan[list[TransactionAction]]:
     """Return the actions of one request in a transaction, including those on guard items.
 
     `own` is the action of the request itself.
@@ -256,7 +263,7 @@ def _expand(
             request.where(unchanged_condition(schema, unique_state(schema, item))),
             returns_nothing=False,
         )
-        own = Action(own.owner, to_member(unchanged, context.now), before=LookedUp(item))
+        own = TransactionAction(own.owner, to_member(unchanged, context.now), before=LookedUp(item))
         if item is not None:
             current = unique_values_in(schema, item)
         elif not isinstance(request, Put) or request.presence is Presence.MUST_EXIST:
@@ -266,7 +273,7 @@ def _expand(
     wanted = _new_unique_values(request, current, context.now)
     guards = find_guard_actions(schema, request.item_key, current, wanted)
     actions += (
-        Action(own.owner, guard.to_member(schema.table.name), guard=guard)
+        TransactionAction(own.owner, guard.to_member(schema.table.name), guard=guard)
         for guard in leave_foreign(guards, foreign)
     )
     return actions
@@ -293,13 +300,15 @@ def _resolve(source: Source | None, now: datetime) -> AttributeValue | None:
     return source.resolve(now) if isinstance(source, DeferredValue) else source
 
 
-def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
+def _merge_guards(
+    request: Transaction, actions: list[TransactionAction]
+) -> list[TransactionAction]:
     """Return the actions with at most one per guard item, as a transaction requires.
 
     If one entity releases a value and another takes it, the guard changes hands. If two entities
     take the same value, TransactionFailed is raised.
     """
-    merged: list[Action] = []
+    merged: list[TransactionAction] = []
     by_guard: dict[Hashable, int] = {}
     reasons: list[KeyfoldError | None] = [None] * len(request.requests)
     for action in actions:
@@ -322,7 +331,7 @@ def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
     return merged
 
 
-def _hand_over(taker: Action, other: GuardAction) -> Action:
+def _hand_over(taker: TransactionAction, other: GuardAction) -> TransactionAction:
     """Return an action that takes a guard which its owner may give up in the same transaction."""
     guard = taker.guard
     assert guard is not None  # it takes one

@@ -1,8 +1,8 @@
 """Compares the guards of unique values with items, repairs them, and makes those that are missing.
 
-A scan takes an inventory. It is no snapshot: writers go on, so what it finds are candidates. Each is
-read again, guard and items in one transaction, and only what differs then is a problem. A repair is a
-transaction on the condition that all of them are still as read.
+A scan takes an inventory. It is not a snapshot, because writers continue, so what it finds are
+candidates. The guard and the items of each are read again in one transaction, and only what differs
+then is a problem. A repair is a transaction on the condition that all of them are unchanged.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class UniqueAudit:
         try:
             yield from self.call("DeleteItem", body)
         except ConditionalCheckFailedException:
-            # A guard of today took its place.
+            # It was replaced by a guard in the current format.
             return
 
     def _identify(self, key: Item) -> Hashable:

@@ -145,7 +145,7 @@ class UniqueInventory:
                 yield str(name), self._guard_of(str(text))
 
     def unreadable(self) -> Iterator[Item]:
-        """Yield the keys of items in the place of guards that are none."""
+        """Yield the keys of items that have the key of a guard but are not guards."""
         for text, name in self._connection.execute("SELECT guard, name FROM others"):
             if name is None:
                 yield self._guard_of(str(text))

@@ -61,7 +61,7 @@ class UniqueProblem:
             case "former format":
                 return f"{subject} the guard is in a former format, without an owner."
             case "unreadable":
-                return f"{self.value}: the item is in the place of a guard, but is none."
+                return f"{self.value}: the item has the key of a guard, but is not a guard."
 
     def to_json(self) -> dict[str, Any]:
         """Return the problem as a JSON object."""

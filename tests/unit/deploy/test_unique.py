@@ -339,7 +339,7 @@ def test_duplicates_and_unreadable_items_are_left_alone(kept: Live) -> None:
     report = check(kept, repair=True)
     assert lines(report) == [
         "Member.email 'a@x': pk='M#a' and pk='M#d' have it.",
-        "keyfold#unique#odd: the item is in the place of a guard, but is none.",
+        "keyfold#unique#odd: the item has the key of a guard, but is not a guard.",
     ]
     assert not report.is_good
     assert kept.items() == before

@@ -99,8 +99,11 @@ def test_all_problems_of_an_entity_are_reported_at_once() -> None:
         ),
         "Bad: ByStatus has 2 key attributes (gsi1pk, gsi1sk), but 1 templates are declared.",
         "Bad.lost: it is a part(), but no template of the item's key uses it.",
-        "Bad: unique field 'email' is not one of its fields.",
-        "Bad.tags: a unique field must be stored as text, a number or bytes.",
+        (
+            "Bad: unique field 'email' is not one of its fields, which are name, count, lost, tags, "
+            "one, two, ttl, first, second."
+        ),
+        "Bad.tags: a unique field must be stored as text, a number or bytes; it is set[str].",
         "Bad: it has unique fields and can expire, which would leave their guard items behind.",
         "Bad: entities must be frozen. Remove frozen from its model_config.",
         (

@@ -1,7 +1,7 @@
 """The fast path of signatures, for clients that have sent valid requests before.
 
 The requests of a client for one operation in one second have most of what they sign in common.
-That part is hashed once. For each request, it remains to hash the body and the rest, and to compare.
+That part is hashed once. For each request, only its body and the rest are hashed and compared.
 
 No verdict is cached. A request that is not certainly valid is verified in full, by `_signatures`,
 which also finds the error to answer.

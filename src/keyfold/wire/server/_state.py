@@ -146,10 +146,10 @@ class ServerState:
         With it comes its ConsumedCapacity, if it was asked for, by the caller or for the metrics.
 
         The request has the form that `find_operation_fast` recognises, without repeated headers.
-        The reads of a loop iteration share one look at the files of keys and policies, as they
+        The reads of a loop iteration share one check of the files of keys and policies, as they
         share a view. `is_prompt` says that the request is the first in the data that its
         connection received in this iteration, so that it was being sent before the iteration
-        began; a pipelined one may have been sent later, and looks for itself.
+        began; a pipelined one may have been sent later, so the files are checked for it.
         """
         scheduler, gate = self.scheduler, self.gate
         engine = scheduler.engine
