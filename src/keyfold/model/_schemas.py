@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -21,25 +21,26 @@ from keyfold.model._any_values import Encode, decode_any
 from keyfold.model._codecs import ModelCodec, StoredField
 from keyfold.model._completion import WriteCompletion
 from keyfold.model._cross_checks import CrossCheck
+from keyfold.model._field_readers import (
+    FastReader,
+    FieldReader,
+    KeyReader,
+    key_readers_of,
+    reader_of,
+    split_readers,
+)
 from keyfold.model._formatting import summarise
 from keyfold.model._former_names import cover_former_names, has_former_names
 from keyfold.model._key_parts import KeyPart, Render, check_not_empty
 from keyfold.model._keys import TableLike
 from keyfold.model._pickling import Reduced, find_schema
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._scalars import decode_number, show
+from keyfold.model._scalars import show
 from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_nested, keep_undeclared
 from keyfold.model._unique import UniqueField
 from keyfold.model._upgrades import Upgrade, keep_upgraded, upgrade_item
-from keyfold.model._value_codecs import Decode, ValueCodec
+from keyfold.model._value_codecs import ValueCodec
 from keyfold.values import AttributeValue, Item
-
-Parse = Callable[[str], dict[str, Any] | None]
-# The attribute, the field, the type that nearly every item stores, and the conversion from it.
-# A full reader also has the decoder for other types, and a function that makes the value of the
-# field if the attribute is missing.
-_FastReader = tuple[str, str, str, Decode | None]
-_Reader = tuple[str, str, str, Decode | None, Decode, Callable[[], Any] | None]
 
 
 class ItemMismatch(Exception):
@@ -106,10 +107,10 @@ class EntitySchema:
     # after a round trip through the key.
     _part_types: tuple[tuple[str, type[Any]], ...] | None = field(init=False)
     _adapters: dict[str, TypeAdapter[Any]] = field(init=False)
-    _fast: tuple[_FastReader, ...] = field(init=False)
-    _others: tuple[_Reader, ...] = field(init=False)
-    _all_readers: tuple[_Reader, ...] = field(init=False)
-    _key_readers: tuple[tuple[str, str, Parse | None], ...] = field(init=False)
+    _fast: tuple[FastReader, ...] = field(init=False)
+    _others: tuple[FieldReader, ...] = field(init=False)
+    _all_readers: tuple[FieldReader, ...] = field(init=False)
+    _key_readers: tuple[KeyReader, ...] = field(init=False)
     _index_writers: tuple[KeyPart, ...] = field(init=False)
     # Fields that contain models: the attribute, the field and its codec.
     _nested: tuple[tuple[str, str, ValueCodec], ...] = field(init=False)
@@ -135,6 +136,10 @@ class EntitySchema:
         self.declared_names = self.own_attributes.union(self.codec.by_stored, former)
         self.known_names = self.declared_names.union(self.fields)
         self.has_former_names = has_former_names(self.codec)
+        self._prepare_encoding()
+        self._prepare_decoding()
+
+    def _prepare_encoding(self) -> None:
         self._writers, self._set_writers = (
             tuple(
                 (each.name, each.stored, each.codec.encode)
@@ -150,27 +155,7 @@ class EntitySchema:
         self._constrains_key = any(
             self.fields[name].is_text and name in self._checked for name in self.key_fields
         )
-        self._part_types = self._find_part_types()
         self._adapters = {}
-        self._all_readers = tuple(map(_reader_of, self.codec.by_stored.values()))
-        fast = [each.stored for each in self.codec.by_stored.values() if _is_fast(each)]
-        self._fast = tuple(each[:4] for each in self._all_readers if each[0] in fast)
-        self._others = tuple(each for each in self._all_readers if each[0] not in fast)
-        self._nested = tuple(
-            (each.stored, each.name, each.codec)
-            for each in self.codec.by_stored.values()
-            if each.codec.has_models
-        )
-        self._key_readers = tuple(
-            (each.attribute, each.kind, None if each.template is None else each.template.parse)
-            for each in self.keys
-        )
-        attribute, kind, parse = self._key_readers[0]
-        if parse is not None:
-            self._key_readers = (
-                (attribute, kind, _cache_last(parse)),
-                *self._key_readers[1:],
-            )
         index_parts = {part.attribute: part for parts in self.index_keys.values() for part in parts}
         for part in self.keys:
             index_parts.pop(part.attribute, None)
@@ -178,6 +163,17 @@ class EntitySchema:
             part for part in index_parts.values() if part.template is not None
         )
         self._held = tuple(part.attribute for part in index_parts.values() if part.template is None)
+
+    def _prepare_decoding(self) -> None:
+        self._part_types = self._find_part_types()
+        self._all_readers = tuple(map(reader_of, self.codec.by_stored.values()))
+        self._fast, self._others = split_readers(self.codec.by_stored.values())
+        self._nested = tuple(
+            (each.stored, each.name, each.codec)
+            for each in self.codec.by_stored.values()
+            if each.codec.has_models
+        )
+        self._key_readers = key_readers_of(self.keys)
 
     def with_former_names(self, condition: Condition) -> Condition:
         """Return a condition that also finds values under the former names of their attributes."""
@@ -440,7 +436,10 @@ class EntitySchema:
             raise ItemMismatch(fact) from error
 
     def _read_each(
-        self, readers: tuple[_Reader, ...], item: Mapping[str, AttributeValue], raw: dict[str, Any]
+        self,
+        readers: tuple[FieldReader, ...],
+        item: Mapping[str, AttributeValue],
+        raw: dict[str, Any],
     ) -> None:
         for attribute, name, kind, convert, decode, make_absent in readers:
             value = item.get(attribute)
@@ -464,51 +463,9 @@ class EntitySchema:
         return fields
 
 
-def _cache_last(parse: Parse) -> Parse:
-    """Return a parser that caches its last result: the items of a page share a partition key."""
-    last: tuple[str, dict[str, Any] | None] = ("", parse(""))
-
-    def parse_once(text: str) -> dict[str, Any] | None:
-        nonlocal last
-        known = last  # read once: another thread may replace it
-        if known[0] == text:
-            return known[1]
-        parsed = parse(text)
-        last = (text, parsed)
-        return parsed
-
-    return parse_once
-
-
 # Types whose values survive a round trip through a key unchanged. A datetime does not: it may have
 # been in another time zone.
 _EXACT = frozenset({str, int, date, UUID})
-
-# Fast path: fields that are stored as a single type and decoded by type alone need no conversion,
-# or a cheap one.
-_FAST_KINDS: dict[frozenset[str], tuple[str, Decode | None]] = {
-    frozenset({"S"}): ("S", None),
-    frozenset({"N"}): ("N", decode_number),
-    frozenset({"B"}): ("B", None),
-    frozenset({"BOOL"}): ("BOOL", None),
-    # Pydantic converts the list to a set.
-    frozenset({"SS"}): ("SS", None),
-}
-
-
-def _is_fast(each: StoredField) -> bool:
-    return each.is_needed and each.codec.decode is None and each.codec.kinds in _FAST_KINDS
-
-
-def _reader_of(each: StoredField) -> _Reader:
-    codec = each.codec
-    kind, convert = ("", None) if codec.decode else _FAST_KINDS.get(codec.kinds, ("", None))
-    make_absent = set[Any] if each.is_set else _make_none if each.accepts_none else None
-    return each.stored, each.name, kind, convert, codec.decode or decode_any, make_absent
-
-
-def _make_none() -> None:
-    return None
 
 
 def _is_placeholder(value: object) -> bool:

@@ -1,0 +1,84 @@
+"""How fields are read from items: steps that a schema prepares once, for use with every item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from keyfold.model._any_values import decode_any
+from keyfold.model._codecs import StoredField
+from keyfold.model._key_parts import KeyPart
+from keyfold.model._scalars import decode_number
+from keyfold.model._value_codecs import Decode
+
+# The attribute, the field, the type that nearly every item stores, and the conversion from it.
+FastReader = tuple[str, str, str, Decode | None]
+# The same, with the decoder for other types, and a function that makes the value of the field if
+# the attribute is missing.
+FieldReader = tuple[str, str, str, Decode | None, Decode, Callable[[], Any] | None]
+Parse = Callable[[str], dict[str, Any] | None]
+# A key attribute, its type, and the parser of its template.
+KeyReader = tuple[str, str, Parse | None]
+
+# Fast path: fields that are stored as a single type and decoded by type alone need no conversion,
+# or a cheap one.
+_FAST_KINDS: dict[frozenset[str], tuple[str, Decode | None]] = {
+    frozenset({"S"}): ("S", None),
+    frozenset({"N"}): ("N", decode_number),
+    frozenset({"B"}): ("B", None),
+    frozenset({"BOOL"}): ("BOOL", None),
+    # Pydantic converts the list to a set.
+    frozenset({"SS"}): ("SS", None),
+}
+
+
+def _is_fast(each: StoredField) -> bool:
+    return each.is_needed and each.codec.decode is None and each.codec.kinds in _FAST_KINDS
+
+
+def reader_of(each: StoredField) -> FieldReader:
+    """Return how a field is read from an item."""
+    codec = each.codec
+    kind, convert = ("", None) if codec.decode else _FAST_KINDS.get(codec.kinds, ("", None))
+    make_absent = set[Any] if each.is_set else _make_none if each.accepts_none else None
+    return each.stored, each.name, kind, convert, codec.decode or decode_any, make_absent
+
+
+def _make_none() -> None:
+    return None
+
+
+def split_readers(
+    fields: Collection[StoredField],
+) -> tuple[tuple[FastReader, ...], tuple[FieldReader, ...]]:
+    """Return the readers of fields that the fast path can read, and those of the others."""
+    fast = tuple(reader_of(each)[:4] for each in fields if _is_fast(each))
+    return fast, tuple(reader_of(each) for each in fields if not _is_fast(each))
+
+
+def key_readers_of(keys: Sequence[KeyPart]) -> tuple[KeyReader, ...]:
+    """Return how the fields in the parts of a primary key are read."""
+    readers: list[KeyReader] = [
+        (each.attribute, each.kind, None if each.template is None else each.template.parse)
+        for each in keys
+    ]
+    attribute, kind, parse = readers[0]
+    if parse is not None:
+        readers[0] = (attribute, kind, _cache_last(parse))
+    return tuple(readers)
+
+
+def _cache_last(parse: Parse) -> Parse:
+    """Return a parser that caches its last result: the items of a page share a partition key."""
+    last: tuple[str, dict[str, Any] | None] = ("", parse(""))
+
+    def parse_once(text: str) -> dict[str, Any] | None:
+        nonlocal last
+        known = last  # read once: another thread may replace it
+        if known[0] == text:
+            return known[1]
+        parsed = parse(text)
+        last = (text, parsed)
+        return parsed
+
+    return parse_once
