@@ -56,11 +56,17 @@ def _find_broken_member(spec: Spec, item: Item) -> list[str]:
         broken.append("its login is missing or empty")
     if "handle" in item and "login" in item:
         broken.append("it has its login under two names")
+    if "address" in item and not 1 <= int(item["address"]["M"]["number"]["N"]) <= 9:
+        broken.append(f"its address is {item['address']}")
     expected: dict[str, AttributeValue | None] = {
         "city_pk": {"S": f"CITY#{item['city']['S']}"} if "city" in item else None,
         "city_sk": {"S": f"{age:03}#{name}"},
         "label": None,
+        "initial": {"S": login[:1]} if spec.has_hook else None,
     }
+    if spec.has_choice and "city" not in item:
+        team = item["pk"]["S"].removeprefix("TEAM#")
+        expected |= {"city_pk": {"S": f"TEAM#{team}"}, "city_sk": {"S": name}}
     if spec.has_label:
         expected["label"] = {"S": f"{login} ({age})"}
     if spec.has_type and item.get("kind") not in ({"S": "Member"}, {"S": "Person"}):

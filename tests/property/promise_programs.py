@@ -7,14 +7,17 @@ class and one of its fields have other names.
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal, Optional, cast
 
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field
 
 from keyfold import (
     CreatedAt,
     Entity,
+    Expiry,
     Index,
     Key,
     Table,
@@ -41,6 +44,16 @@ class Spec:
     unique: frozenset[str]
     lowest_age: int
     most_tags: int
+    # Whether members without a city are in the index by their team.
+    has_choice: bool = False
+    # Whether `before_write` derives a field.
+    has_hook: bool = False
+    # Whether members can expire, which those with unique fields cannot.
+    has_expiry: bool = False
+
+
+def _without_conflicts(spec: Spec) -> Spec:
+    return replace(spec, has_expiry=spec.has_expiry and not spec.unique)
 
 
 specs = st.builds(
@@ -52,7 +65,17 @@ specs = st.builds(
     unique=st.sets(st.sampled_from(["email", "handle"])).map(frozenset),
     lowest_age=st.sampled_from([0, 18]),
     most_tags=st.sampled_from([1, 3]),
-)
+    has_choice=st.booleans(),
+    has_hook=st.booleans(),
+    has_expiry=st.booleans(),
+).map(_without_conflicts)
+
+
+class Address(BaseModel):
+    """A nested model with bounds."""
+
+    street: str = ""
+    number: int = Field(default=1, ge=1, le=9)
 
 
 @dataclass(frozen=True)
@@ -78,6 +101,7 @@ def declare(spec: Spec, generation: Generation) -> tuple[Table, type[Any]]:
         key=Key("pk", "sk"),
         indexes=[by_city],
         type_attribute="kind" if spec.has_type else None,
+        ttl="expires" if spec.has_expiry else None,
     )
     login = "login" if generation == "renamed" else "handle"
     fields: dict[str, Any] = {
@@ -90,6 +114,7 @@ def declare(spec: Spec, generation: Generation) -> tuple[Table, type[Any]]:
         "tags": (set[str], attr(default=set(), max_length=spec.most_tags)),
         "notes": (list[str], attr(default=[], max_length=3)),
         "city": (str | None, None),
+        "address": (Address | None, None),
     }
     if generation != "old":
         fields["nickname"] = (str | None, None)
@@ -99,6 +124,10 @@ def declare(spec: Spec, generation: Generation) -> tuple[Table, type[Any]]:
         # Optional, not `| None`: to pyright, the annotated type is not a type here.
         fields["created_at"] = (Optional[CreatedAt], None)  # noqa: UP045 - as above
         fields["updated_at"] = (Optional[UpdatedAt], None)  # noqa: UP045 - as above
+    if spec.has_hook:
+        fields["initial"] = (str, "")
+    if spec.has_expiry:
+        fields["expires"] = (Optional[Expiry], None)  # noqa: UP045 - as above
     namespace: dict[str, Any] = {
         "__module__": __name__,
         "__annotations__": {name: kind for name, (kind, _) in fields.items()},
@@ -111,11 +140,20 @@ def declare(spec: Spec, generation: Generation) -> tuple[Table, type[Any]]:
 
         label.__annotations__ = {"return": str}
         namespace["label"] = computed_field(depends=(login, "age"))(label)
+    if spec.has_hook:
+
+        def before_write(self: Any, now: datetime) -> Any:
+            return self.model_copy(update={"initial": getattr(self, login)[:1]})
+
+        namespace["before_write"] = before_write
     unique = {"login" if name == "handle" and login == "login" else name for name in spec.unique}
+    by_place = ("CITY#{city}", "{age:03}#{name}")
     options: dict[str, Any] = {
         "table": table,
         "key": ("TEAM#{team}", "MEMBER#{name}"),
-        "indexes": {by_city: ("CITY#{city}", "{age:03}#{name}")},
+        "indexes": {
+            by_city: [by_place, ("TEAM#{team}", "{name}")] if spec.has_choice else by_place
+        },
         "kind": ("Person", "Member") if generation == "renamed" else "Member",
         "unique": tuple(sorted(unique)),
     }

@@ -60,6 +60,7 @@ VALID: dict[str, st.SearchStrategy[Any]] = {
     "tags": st.sets(st.sampled_from(TAGS), max_size=1),
     "notes": st.lists(st.sampled_from(["n", "m"]), max_size=3),
     "city": st.sampled_from([None, "rome", "oslo"]),
+    "address": st.sampled_from([None, {"street": "x", "number": 9}, {"number": 1}]),
 }
 # Values that no declaration allows, or that some do not.
 INVALID: dict[str, st.SearchStrategy[Any]] = {
@@ -68,6 +69,7 @@ INVALID: dict[str, st.SearchStrategy[Any]] = {
     "points": st.sampled_from([-1, 11]),
     "tags": st.just({"x", "y", "z", "w"}),
     "notes": st.just(["n"] * 4),
+    "address": st.sampled_from([{"number": 0}, {"number": "x"}]),
 }
 NOTHING: st.SearchStrategy[dict[str, Any]] = st.just({})
 some_invalid = NOTHING | st.sampled_from(sorted(INVALID)).flatmap(
@@ -91,6 +93,10 @@ OPERANDS: dict[tuple[str, str], st.SearchStrategy[Any]] = {
     ("add", "tags"): st.sets(st.sampled_from(TAGS), min_size=1, max_size=3),
     ("delete", "tags"): st.sets(st.sampled_from(TAGS), min_size=1, max_size=3),
     ("append", "notes"): st.lists(st.sampled_from(["n", "m"]), min_size=1, max_size=2),
+    ("set", "address.number"): st.sampled_from([0, 1, 9]),
+    ("increment", "address.number"): st.sampled_from([-1, 1, 8]),
+    ("remove", "address.number"): st.none(),
+    ("remove", "address"): st.none(),
     ("remove", "email"): st.none(),
     ("remove", "city"): st.none(),
     ("remove", "handle"): st.none(),
@@ -155,14 +161,22 @@ class PromiseMachine(RuleBasedStateMachine):
     def _try(self, way: str, program: Program, make: Callable[[], Any]) -> Any:
         """Run a request; None if the declaration or the stored items forbid it."""
         self.clock.advance(timedelta(seconds=1))
+        leftovers = self._find_expired()
         try:
             found = program.store.run(make())
+            for key in leftovers - self._find_expired():
+                # It was created anew, of nothing that the expired item had.
+                self.future.pop(key, None)
             self.done.add(way)
             return found
         except (KeyfoldError, ValidationError):
             return None
         finally:
             self._forget_deleted()
+
+    def _find_expired(self) -> set[MemberKey]:
+        """Return the members that have expired, and are still stored."""
+        return {key for key, item in self.stored.items() if "expires" in item}
 
     def _forget_deleted(self) -> None:
         self.future = {key: text for key, text in self.future.items() if key in self.stored}
@@ -245,7 +259,9 @@ class PromiseMachine(RuleBasedStateMachine):
 
     def _apply(self, program: Program, update: Any, steps: list[Any]) -> Any:
         for (method, field), operand in steps:
-            path = program.member.f[program.login if field == "handle" else field]
+            path = program.member.f
+            for step in field.split("."):
+                path = path[program.login if step == "handle" else step]
             operands = () if method == "remove" else operand if method == "append" else (operand,)
             update = getattr(update, method)(path, *operands)
         return update
@@ -333,6 +349,21 @@ class PromiseMachine(RuleBasedStateMachine):
                 },
             )
             self.future[key] = text
+
+    @precondition(lambda self: self.spec.has_expiry)
+    @rule(key=keys)
+    def expire(self, key: MemberKey) -> None:
+        """A member expires, but is not deleted yet."""
+        if key in self.stored:
+            self.engine.execute(
+                "UpdateItem",
+                {
+                    "TableName": "Members",
+                    "Key": {"pk": {"S": f"TEAM#{key[0]}"}, "sk": {"S": f"MEMBER#{key[1]}"}},
+                    "UpdateExpression": "SET expires = :past",
+                    "ExpressionAttributeValues": {":past": {"N": str(int(START.timestamp()))}},
+                },
+            )
 
     @rule()
     def backfill(self) -> None:

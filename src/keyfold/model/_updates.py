@@ -13,11 +13,9 @@ from keyfold.expressions import (
     Action,
     AddTo,
     Arithmetic,
-    Comparison,
     Condition,
     DeleteFrom,
     FunctionCall,
-    In,
     Path,
     Remove,
     RequestPrinter,
@@ -62,7 +60,7 @@ from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._unique import find_unique_sources
 from keyfold.model._value_codecs import SETS
-from keyfold.model._writes import Write, chain_after, expiry_in
+from keyfold.model._writes import Write, chain_after, entity_exists, expiry_in
 from keyfold.values import AttributeValue, Item
 
 if TYPE_CHECKING:
@@ -303,15 +301,7 @@ class Update(Write[E_co], Generic[E_co]):
 
     def condition(self) -> Condition | None:
         """Return the whole condition: the caller's, and that the entity exists."""
-        key = Path((self.schema.partition.attribute,))
-        exists: Condition = FunctionCall("attribute_exists", (key,))
-        if self.schema.type_attribute is not None:
-            # An item of another entity may have the same key, with another type attribute.
-            path, kinds = Path((self.schema.type_attribute[0],)), self.schema.kinds
-            own: Condition = Comparison("=", path, {"S": kinds[0]})
-            if len(kinds) > 1:
-                own = In(path, tuple({"S": kind} for kind in kinds))
-            exists = exists & (FunctionCall("attribute_not_exists", (path,)) | own)
+        exists = entity_exists(self.schema)
         known = [self._expect(*each) for each in self.expected().items()]
         bounds = (each.condition for each in self.bounds)
         whole = join_all(exists, *known, self.where_condition, *bounds)

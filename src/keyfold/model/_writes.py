@@ -12,7 +12,15 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 from pydantic import BaseModel
 
 from keyfold.errors import UpdateInvalid, WriteRefused
-from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
+from keyfold.expressions import (
+    Comparison,
+    Condition,
+    FunctionCall,
+    In,
+    Path,
+    RequestPrinter,
+    join_all,
+)
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._expiry import as_if_deleted
@@ -49,6 +57,18 @@ def chain_after(write: Write[Any], make: Callable[[Any], Request[Any]]) -> Chain
         fact = "then() needs the entity, but returning_nothing() leaves it out"
         raise UpdateInvalid(write.schema.name, fact, "Leave one of the two out.")
     return Chain(write, make)
+
+
+def entity_exists(schema: EntitySchema) -> Condition:
+    """Return the condition that the item exists, and is not of another entity with the same key."""
+    exists: Condition = FunctionCall("attribute_exists", (Path((schema.partition.attribute,)),))
+    if schema.type_attribute is None:
+        return exists
+    path, kinds = Path((schema.type_attribute[0],)), schema.kinds
+    own: Condition = Comparison("=", path, {"S": kinds[0]})
+    if len(kinds) > 1:
+        own = In(path, tuple({"S": kind} for kind in kinds))
+    return exists & (FunctionCall("attribute_not_exists", (path,)) | own)
 
 
 class Write(SingleRequest[E_co], Generic[E_co]):
@@ -184,7 +204,7 @@ class Put(Write[E_co], Generic[E_co]):
         if self.presence is Presence.MUST_NOT_EXIST:
             presence = FunctionCall("attribute_not_exists", (key,))
         elif self.presence is Presence.MUST_EXIST:
-            presence = FunctionCall("attribute_exists", (key,))
+            presence = entity_exists(self.schema)
         version = self._version_condition(key)
         whole = join_all(presence, version, self.where_condition)
         return as_if_deleted(self.table, _cover(self.schema, whole))

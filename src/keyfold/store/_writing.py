@@ -138,7 +138,8 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
     if item is not None and ttl is not None and is_expired(item, ttl, whole_seconds(context.now)):
         item = None
     found: Any = None
-    if item is not None:
+    # An item of another entity may have the key, with another type attribute.
+    if item is not None and schema.fits(item):
         try:
             found = schema.decode(item)
         except ItemMismatch:
@@ -150,7 +151,7 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
             return ExpiredLeftover(schema.name, key, "an expired item still has its key", None)
         case Put(presence=Presence.MUST_EXIST) | Update() if item is None:
             return NotFound(schema.name, key, "it does not exist")
-        case Update() if item is not None and not schema.fits(item):
+        case Put(presence=Presence.MUST_EXIST) | Update() if item and not schema.fits(item):
             return NotFound(schema.name, key, "another entity has its key")
         case Put() | Update() | Delete():
             conflict = _find_conflict(request, item, found)

@@ -236,6 +236,12 @@ def test_the_type_attribute_tells_entities_with_the_same_keys_apart(
     assert store.run(Cat.get(id="2")) is None
     with pytest.raises(NotFound, match="another entity has its key"):
         store.run(Cat.update(id="2").set(Cat.f.lives, 3))
+    for taken in (Cat(id="2").create(), Cat(id="2").create().or_get()):
+        with pytest.raises(AlreadyExists) as failure:
+            store.run(taken)
+        assert failure.value.found is None
+    with pytest.raises(NotFound, match="another entity has its key"):
+        store.run(Cat(id="2").replace())
     assert store.run(Cat.update(id="1").set(Cat.f.lives, 3)).lives == 3
     store.run(Cat(id="1").put())
     assert store.run(Cat.get(id="1")) == Cat(id="1")
