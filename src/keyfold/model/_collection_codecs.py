@@ -47,7 +47,9 @@ def tuple_codec(members: Sequence[ValueCodec]) -> ValueCodec:
         pairs = zip(members, stored, strict=True)
         return [(codec.decode or decode_any)(each) for codec, each in pairs]
 
-    return ValueCodec(take_placeholders(encode), decode, _LIST, python=tuple, places=tuple(members))
+    return ValueCodec(
+        take_placeholders(encode), decode, _LIST, python=tuple, positions=tuple(members)
+    )
 
 
 def set_codec(member: ValueCodec, python: type[Any]) -> ValueCodec:

@@ -76,8 +76,8 @@ def find_former_problems(
 def _nested_models(codec: ValueCodec) -> Iterator[ModelCodec]:
     if codec.model is not None:
         yield codec.model
-    if codec.members is not None:
-        yield from _nested_models(codec.members)
+    for each in codec.positions if codec.members is None else (codec.members,):
+        yield from _nested_models(each)
 
 
 # Paths.
@@ -94,7 +94,7 @@ def _former_steps(codec: ModelCodec, path: Path) -> Iterator[tuple[int, tuple[st
             if field.former:
                 yield position, field.former
         else:
-            inner = None if inner is None else inner.members
+            inner = None if inner is None else inner.member_at(step)
         model = None if inner is None else inner.model
 
 

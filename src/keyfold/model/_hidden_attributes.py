@@ -37,12 +37,14 @@ def _hide(codec: ValueCodec, value: AttributeValue) -> AttributeValue:
     ((kind, data),) = value.items()
     if codec.model is not None and kind == "M":
         return {"M": _hide_in_model(codec.model, data)}
-    members = codec.members
-    if members is None:
-        return value
     if kind == "L":
-        return {"L": [_hide(members, each) for each in data]}
+        return {"L": [_hide_member(codec, *each) for each in enumerate(data)]}
     if kind == "M":
         listed: Mapping[str, Any] = data
-        return {"M": {name: _hide(members, each) for name, each in listed.items()}}
+        return {"M": {name: _hide_member(codec, name, each) for name, each in listed.items()}}
     return value
+
+
+def _hide_member(codec: ValueCodec, step: str | int, value: AttributeValue) -> AttributeValue:
+    member = codec.member_at(step)
+    return value if member is None else _hide(member, value)

@@ -158,7 +158,7 @@ class FieldPath(Comparable[Any]):
             raise PathInvalid(repr(self), f"{key!r} is not a list position: those start at 0")
         if codec.kinds and "L" not in codec.kinds:
             raise PathInvalid(f"{self!r}[{key}]", f"{self!r} is not a list")
-        return self._inside(f"[{key}]", key, codec.members or _ANY)
+        return self._inside(f"[{key}]", key, codec.member_at(key) or _ANY)
 
     def _member(self, name: str, text: str) -> FieldPath:
         codec = self._info.codec

@@ -415,7 +415,10 @@ class EntitySchema:
         return value
 
     def validate(self, values: Mapping[str, Any]) -> BaseModel:
-        """Return an entity with these fields, by name; raises pydantic's ValidationError."""
+        """Return the entity with these decoded values, all by name; raises pydantic's ValidationError.
+
+        Values that a user gives may have aliases inside: `EntityRules.make` takes those.
+        """
         validator = self.entity.__pydantic_validator__
         return validator.validate_python(values, strict=False, by_alias=False, by_name=True)
 

@@ -37,12 +37,11 @@ def keep_nested(codec: ValueCodec, stored: AttributeValue, value: Any) -> None:
         model = codec.model
         if "M" in stored and model.keeps_undeclared and isinstance(value, model.model):
             keep_in_model(model, stored["M"], value)
-    elif codec.members is not None:
-        for member, held in _pair_members(stored, value):
-            keep_nested(codec.members, member, held)
-    elif codec.places:
-        for place, (member, held) in zip(codec.places, _pair_members(stored, value), strict=False):
-            keep_nested(place, member, held)
+    elif codec.has_models:
+        for position, (member, held) in enumerate(_pair_members(stored, value)):
+            inner = codec.member_at(position)
+            if inner is not None:
+                keep_nested(inner, member, held)
 
 
 def keep_in_model(codec: ModelCodec, item: Mapping[str, AttributeValue], value: Any) -> None:

@@ -37,15 +37,21 @@ class ValueCodec:
     model: ModelCodec | None = None
     python: type[Any] | None = None
     is_secret: bool = False
-    # The codecs of a tuple with a type for each member.
-    places: tuple[ValueCodec, ...] = ()
+    # The codecs of the members of a tuple that has a type for each position.
+    positions: tuple[ValueCodec, ...] = ()
     # Whether the value is a nested model, or has nested models as members.
     has_models: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        inside = self.places if self.members is None else (self.members,)
+        inside = self.positions if self.members is None else (self.members,)
         has_models = self.model is not None or any(each.has_models for each in inside)
         object.__setattr__(self, "has_models", has_models)
+
+    def member_at(self, step: object) -> ValueCodec | None:
+        """Return the codec of a member of a list, set or map; None if it is unknown."""
+        if isinstance(step, int) and step < len(self.positions):
+            return self.positions[step]
+        return self.members
 
     def show(self, value: object) -> str:
         """Return a value as text for a message; secrets are masked."""
