@@ -40,7 +40,8 @@ def apply(
     other steps are done; run the command again later.
 
     For a field that became unique, it makes the guards of all stored values. If several items have
-    one value, it lists them and makes no guards.
+    one value, it lists them and makes no guards. The guards of a field that is no longer unique are
+    removed with --allow-removal.
 
     Exits with 1 if a table still differs from its declaration at the end.
     """

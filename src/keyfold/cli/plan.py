@@ -13,7 +13,7 @@ from keyfold.cli._options import AsJson, Database, TableArgument, TableOption
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the engine.
-    from keyfold.deploy import TablePlan
+    from keyfold.deploy import PlanStep, TablePlan, UniqueStep
 
 EXAMPLES = (
     "keyfold plan market --db shop.db",
@@ -39,7 +39,7 @@ def plan(
     Compares the tables of a database with their declarations. Steps that remove something are
     listed separately: apply runs them only with --allow-removal. Differences that cannot be
     changed in place are listed with a workaround. A unique field whose guards are missing is one
-    of the steps.
+    of the steps; so are the guards of a field that is no longer unique.
 
     Exits with 1 if anything differs.
     """
@@ -72,7 +72,7 @@ def show_plan(plan: TablePlan) -> None:
     for step in plan.steps:
         print(f"  {'-' if step.removes else '+'} {step.text}")
     for step in plan.unique:
-        print(f"  + {step.text}")
+        print(f"  {'-' if step.removes else '+'} {step.text}")
     if plan.withheld:
         print("  Not done, since it removes something (use --allow-removal):")
         for step in plan.withheld:
@@ -84,23 +84,23 @@ def show_plan(plan: TablePlan) -> None:
 
 def to_json(plan: TablePlan) -> dict[str, Any]:
     """Return a plan as a JSON object, with the API calls of its steps."""
-    steps = {
-        name: [
-            {
-                "text": step.text,
-                "removes": step.removes,
-                "operation": step.operation,
-                "request": step.request,
-            }
-            for step in listed
-        ]
-        for name, listed in (("steps", plan.steps), ("withheld", plan.withheld))
-    }
     obstacles = [{"fact": each.fact, "advice": each.advice} for each in plan.obstacles]
     return {
         "table": plan.table,
         "as_declared": plan.is_as_declared,
-        **steps,
-        "unique": [{"text": step.text, "name": step.name} for step in plan.unique],
+        "steps": [_step_to_json(step) for step in plan.steps],
+        "withheld": [_step_to_json(step) for step in plan.withheld],
+        "unique": [_step_to_json(step) for step in plan.unique],
         "obstacles": obstacles,
     }
+
+
+def _step_to_json(step: PlanStep | UniqueStep) -> dict[str, Any]:
+    shown: dict[str, Any] = {"text": step.text, "removes": step.removes}
+    from keyfold.deploy import PlanStep, UniqueStep
+
+    match step:
+        case PlanStep(operation=operation, request=request):
+            return {**shown, "operation": operation, "request": request}
+        case UniqueStep(name=name):
+            return {**shown, "name": name}

@@ -52,6 +52,8 @@ def verify(
     With --table, compares the guards of unique fields with the items, both ways, in any database:
     guards that are missing, that no item needs, or that have another owner, and values that several
     items have. The table can stay in use. --repair repairs all but the latter, and says what is left.
+    Guards of a field that is no longer unique are reported; `keyfold apply --allow-removal` removes
+    them.
 
     Exits with 1 if there are problems that were not repaired.
     """

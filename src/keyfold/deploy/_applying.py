@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from keyfold.deploy._plans import PlanStep, TablePlan, UniqueStep, plan_table
 from keyfold.deploy._states import TableState, plan_state
 from keyfold.deploy._unique import CALL, plan_unique_steps
+from keyfold.deploy._unique_removal import plan_remove_guards
 from keyfold.errors import (
     LimitExceededException,
     ResourceInUseException,
@@ -130,25 +132,39 @@ class _Applier:
             self._on_event(Event("postponed", table.name, step.text))
         left = yield from _plan_existing(table, allow_removal=self._allow_removal)
         unique: UniqueReport | None = None
+        removals = [step for step in left.unique if step.removes]
+        makings = [step for step in left.unique if not step.removes]
+        if removals:
+            yield from self._remove_guards(table, removals)
+        if makings:
+            unique = yield from self._make_guards(table, makings)
         if left.unique:
-            unique = yield from self._make_guards(table, left.unique)
             left = yield from _plan_existing(table, allow_removal=self._allow_removal)
         return Report(table.name, tuple(done), tuple(postponed), left, unique)
 
     def _make_guards(self, table: Table, steps: Sequence[UniqueStep]) -> Plan[UniqueReport]:
         """Make the guards of unique fields that do not have them yet; return the result."""
-        for step in steps:
-            self._on_event(Event("begin", table.name, step.text))
-
-        def report_items(count: int) -> None:
-            self._on_event(Event("wait", table.name, f"{count:,} items read"))
-
-        audit = UniqueAudit(CALL, table, table.name, report_items)
+        self._report_all("begin", table, steps)
+        audit = UniqueAudit(CALL, table, table.name, partial(self._report_items, table))
         report = yield from audit.complete({step.name for step in steps})
         if report.is_good:
-            for step in steps:
-                self._on_event(Event("done", table.name, step.text))
+            self._report_all("done", table, steps)
         return report
+
+    def _remove_guards(self, table: Table, steps: Sequence[UniqueStep]) -> Plan[None]:
+        """Remove guards that no unique field has."""
+        self._report_all("begin", table, steps)
+        names = {step.name for step in steps}
+        yield from plan_remove_guards(CALL, table, names, partial(self._report_items, table))
+        self._report_all("done", table, steps)
+
+    def _report_all(self, kind: Kind, table: Table, steps: Sequence[UniqueStep]) -> None:
+        for step in steps:
+            self._on_event(Event(kind, table.name, step.text))
+
+    def _report_items(self, table: Table, count: int) -> None:
+        text = f"{count:,} item{'' if count == 1 else 's'} read"
+        self._on_event(Event("wait", table.name, text))
 
     def _carry_out(self, table: Table, step: PlanStep) -> Plan[bool]:
         """Make the call of a step; return False if the service refused it as too soon."""

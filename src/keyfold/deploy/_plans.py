@@ -25,13 +25,15 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class UniqueStep:
-    """A unique field whose guards are not complete; `name` is that of its guards.
+    """A unique field whose guards are not complete, or guards that no unique field has.
 
-    Making them takes a scan of the table, and a transaction for each value without a guard.
+    `name` is that of the guards. Making them takes a scan of the table, and a transaction for each
+    value without a guard. If the step `removes` them, it takes a scan, and a delete for each guard.
     """
 
     text: str
     name: str
+    removes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,13 @@ class TablePlan:
     """The steps for one table, in order.
 
     `withheld` are steps that are not done because they would remove something; `obstacles` are
-    differences that cannot be fixed in place. `unique` has the unique fields whose guards are to
-    be made, once the steps are done.
+    differences that cannot be fixed in place. `unique` has the guards of unique values that are to
+    be made or removed, once the steps are done.
     """
 
     table: str
     steps: tuple[PlanStep, ...] = ()
-    withheld: tuple[PlanStep, ...] = ()
+    withheld: tuple[PlanStep | UniqueStep, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     unique: tuple[UniqueStep, ...] = ()
 
@@ -72,7 +74,7 @@ def plan_table(
 ) -> TablePlan:
     """Compare a declared table with its current state; return the steps needed.
 
-    `unique` has the steps for unique fields, which do not depend on the table's settings.
+    `unique` has the steps for guards of unique values, which do not depend on the table's settings.
 
     Settings that are not declared (billing, protection, stream, tags) are left unchanged. Steps
     that remove something, and those that depend on them, are withheld unless `allow_removal`.
@@ -89,12 +91,14 @@ def plan_table(
         *_change_tags(table, state),
     )
     steps: list[PlanStep] = []
-    withheld: list[PlanStep] = []
+    withheld: list[PlanStep | UniqueStep] = []
     for group in groups:
         is_withheld = not allow_removal and any(step.removes for step in group)
         (withheld if is_withheld else steps).extend(group)
+    withheld.extend(step for step in unique if step.removes and not allow_removal)
+    guards = tuple(step for step in unique if allow_removal or not step.removes)
     obstacles = tuple(_find_obstacles(table, state))
-    return TablePlan(table.name, tuple(steps), tuple(withheld), obstacles, unique)
+    return TablePlan(table.name, tuple(steps), tuple(withheld), obstacles, guards)
 
 
 def _create(table: Table) -> Iterator[PlanStep]:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from keyfold.deploy._plans import UniqueStep
+from keyfold.deploy._unique_removal import plan_deployed_marker, undeclared_names
 from keyfold.model import Table
 from keyfold.store import Executor
 from keyfold.store._drivers import drive
 from keyfold.store._plans import MakeCall, Plan, repeat_call
 from keyfold.store._unique_audit import UniqueAudit, UniqueReport
-from keyfold.store._unique_marker import guard_names, plan_complete_names
+from keyfold.store._unique_marker import complete_names, marker_key
+from keyfold.store._unique_problems import UniqueProblem
 
 CALL: MakeCall = partial(repeat_call, random.random)
 
@@ -29,32 +31,46 @@ def verify(
     """Compare the guards of unique fields with the items of declared tables, both ways.
 
     Tables can stay in use. `repair` repairs what has one solution: it makes missing guards,
-    deletes stale ones, and corrects owners. Values that several items have are only reported.
+    deletes stale ones, and corrects owners. Values that several items have are only reported, and
+    so are guards of fields that are no longer unique, which `apply` removes.
     `on_items` is called with a table's name and the number of items read.
     """
     reports: list[UniqueReport] = []
     for table in tables:
         table.check()
-        if not table.has_guards:
-            reports.append(UniqueReport(table.name, 0))
-            continue
-        audit = UniqueAudit(CALL, table, table.name, partial(on_items, table.name))
-        plan = audit.repair() if repair else audit.check()
+        plan = _plan_verify(table, partial(on_items, table.name), repair=repair)
         reports.append(drive(plan, database.execute, sleep))
     return reports
 
 
+def _plan_verify(
+    table: Table, on_items: Callable[[int], object], *, repair: bool
+) -> Plan[UniqueReport]:
+    report = UniqueReport(table.name, 0)
+    if table.has_guards:
+        audit = UniqueAudit(CALL, table, table.name, on_items)
+        report = yield from (audit.repair() if repair else audit.check())
+    marker = yield from plan_deployed_marker(CALL, table)
+    undeclared = undeclared_names(table, marker)
+    return report.with_problems(
+        [UniqueProblem("undeclared", name, marker_key(table)) for name in undeclared]
+    )
+
+
 def plan_unique_steps(table: Table) -> Plan[tuple[UniqueStep, ...]]:
-    """Return a step for each unique field whose guards an existing table does not have yet."""
-    if not table.has_guards:
-        return ()
-    complete = yield from plan_complete_names(CALL, table, table.name)
+    """Return the steps for guards: to make those of unique fields, and to remove undeclared ones."""
+    marker = yield from plan_deployed_marker(CALL, table)
     fields = {
         field.guard: f"{schema.name}.{field.field}"
         for schema in table.entities.values()
         for field in schema.unique.values()
     }
-    return tuple(
+    makings = [
         UniqueStep(f"make the guards of {fields[name]}, which is unique", name)
-        for name in sorted(guard_names(table) - complete)
-    )
+        for name in sorted(fields.keys() - complete_names(marker))
+    ]
+    removals = [
+        UniqueStep(f"remove the guards {name}, which no unique field has", name, removes=True)
+        for name in undeclared_names(table, marker)
+    ]
+    return (*makings, *removals)

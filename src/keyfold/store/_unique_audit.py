@@ -54,6 +54,12 @@ class UniqueReport:
         """Whether guards and items agree now."""
         return dict(self.found) == dict(self.repaired)
 
+    def with_problems(self, problems: Sequence[UniqueProblem]) -> UniqueReport:
+        """Return the report with further problems, which are not repaired."""
+        found = Counter(self.found)
+        found.update(problem.kind for problem in problems)
+        return replace(self, problems=(*self.problems, *problems), found=dict(found))
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
         return {

@@ -11,7 +11,13 @@ from keyfold.policy import UNIQUE_START
 from keyfold.values import Item
 
 ProblemKind = Literal[
-    "missing guard", "stale guard", "wrong owner", "duplicate", "former format", "unreadable"
+    "missing guard",
+    "stale guard",
+    "wrong owner",
+    "duplicate",
+    "former format",
+    "unreadable",
+    "undeclared",
 ]
 # Problems that have one solution, which follows from the items.
 _CERTAIN = frozenset({"missing guard", "stale guard", "wrong owner", "former format"})
@@ -22,7 +28,8 @@ class UniqueProblem:
     """A difference between the guards of unique values and the items that have them.
 
     `name` is the guard's name, and `guard` its key. `items` are the keys of the items that have
-    the value, `owner` is the key that the guard has, or None.
+    the value, `owner` is the key that the guard has, or None. An undeclared name has guards, but no
+    unique field; its `guard` is the item that lists the names.
     """
 
     kind: ProblemKind
@@ -34,14 +41,17 @@ class UniqueProblem:
 
     @property
     def is_certain(self) -> bool:
-        """Whether it can be repaired without a decision: not if several items have the value."""
+        """Whether it can be repaired without a decision: not if several items have the value.
+
+        Guards of a name that is not declared may be those of another program.
+        """
         return self.kind in _CERTAIN
 
     @property
     def value(self) -> str:
         """The value as text; the hash of a long one."""
         text = str(next(iter(self.guard.values()))["S"])
-        if self.kind in ("former format", "unreadable"):
+        if self.kind in ("former format", "unreadable", "undeclared"):
             return text
         kind, _, value = text.removeprefix(f"{UNIQUE_START}{self.name}#").partition("#")
         return repr(value) if kind == "S" else f"{kind} {value}"
@@ -62,6 +72,11 @@ class UniqueProblem:
                 return f"{subject} the guard is in a former format, without an owner."
             case "unreadable":
                 return f"{self.value}: the item has the key of a guard, but is not a guard."
+            case "undeclared":
+                return (
+                    f"{self.name}: there are guards of this name, but no unique field has it. "
+                    "`keyfold apply --allow-removal` removes them."
+                )
 
     def to_json(self) -> dict[str, Any]:
         """Return the problem as a JSON object."""

@@ -114,3 +114,25 @@ def test_a_field_that_became_unique_is_planned_and_applied(
     assert outcome.code == 0
     assert json.loads(outcome.out)["tables"][0]["guards"]["repaired"] == {"missing guard": 1}
     assert run("plan", *chosen).code == 0
+
+
+def test_guards_of_a_field_that_is_no_longer_unique_are_removed_if_allowed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "unique_before.py").write_text(UNIQUE)
+    (tmp_path / "unique_after.py").write_text(UNIQUE.replace(', unique="email"', ""))
+    assert run("apply", "--table", "unique_before:club", "--db", "club.db").code == 0
+    chosen = ("--table", "unique_after:club", "--db", "club.db")
+    text = "remove the guards Member.email, which no unique field has"
+    outcome = run("plan", *chosen)
+    assert outcome.code == 1
+    assert f"  ! {text}\n" in outcome.out
+    [result] = json.loads(run("plan", *chosen, "--json").out)["tables"]
+    assert result["withheld"] == [{"text": text, "removes": True, "name": "Member.email"}]
+    outcome = run("verify", *chosen)
+    assert outcome.code == 1
+    assert outcome.out.endswith("Club: 0 unique values, 1 problem, none repaired\n")
+    assert f"  - {text}\n" in run("plan", *chosen, "--allow-removal").out
+    assert run("apply", *chosen, "--allow-removal").code == 0
+    assert run("verify", *chosen).code == 0

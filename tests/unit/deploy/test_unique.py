@@ -10,7 +10,7 @@ import pytest
 from keyfold import Entity, Key, Table, attr, part
 from keyfold.deploy import Event, UniqueReport, apply, plan, verify
 from keyfold.engine import Engine
-from keyfold.errors import KeyfoldError, UniqueTaken
+from keyfold.errors import AccessDeniedException, KeyfoldError, UniqueTaken
 from keyfold.store import Store, StoreSettings
 
 plain = Table("Members", key=Key("pk"))
@@ -394,13 +394,105 @@ def test_a_report_is_json(kept: Live) -> None:
     }
 
 
-def test_a_table_without_unique_fields_is_not_read(live: Live) -> None:
+def test_a_table_without_unique_fields_is_not_scanned(live: Live) -> None:
     old(live).create_table(plain)
     live.calls.clear()
     (report,) = verify(live, [plain])
-    assert (report.is_good, report.values, live.calls) == (True, 0, [])
+    assert (report.is_good, report.values, live.calls) == (True, 0, ["GetItem"])
 
 
 def test_a_missing_table_is_an_error(live: Live) -> None:
     with pytest.raises(KeyfoldError):
         check(live)
+
+
+# Fields that are no longer unique.
+
+
+def test_guards_of_a_field_that_is_no_longer_unique_are_reported_and_removed(live: Live) -> None:
+    new(live).create_table(members)
+    for number in range(30):
+        new(live).run(Member(name=str(number), email=f"{number}@x").create())
+    text = "remove the guards Member.email, which no unique field has"
+    (planned,) = plan(live, [plain])
+    assert [step.text for step in planned.withheld] == [text]
+    assert not planned.is_as_declared
+    (report,) = verify(live, [plain], repair=True)
+    assert not report.is_good
+    (line,) = lines(report)
+    assert line == (
+        "Member.email: there are guards of this name, but no unique field has it. "
+        "`keyfold apply --allow-removal` removes them."
+    )
+    assert not apply(live, [plain])[0].is_as_declared
+    assert len(live.guards()) == 30
+    events: list[Event] = []
+    (applied,) = apply(live, [plain], allow_removal=True, on_event=events.append)
+    assert applied.is_as_declared
+    assert [(event.kind, event.text) for event in events] == [
+        ("begin", text),
+        ("wait", "61 items read"),
+        ("done", text),
+    ]
+    # Neither guards nor the marker are left.
+    assert sorted(live.items()) == sorted(f"M#{number}" for number in range(30))
+    assert verify(live, [plain])[0].is_good
+
+
+def test_a_field_that_becomes_unique_again_gets_new_guards(live: Live) -> None:
+    new(live).create_table(members)
+    new(live).run(Member(name="a", email="a@x").create())
+    apply(live, [plain], allow_removal=True)
+    old(live).run(Person(name="b", email="b@x").put())
+    (planned,) = plan(live, [members])
+    assert [step.name for step in planned.unique] == ["Member.email"]
+    assert apply(live, [members])[0].is_as_declared
+    assert live.guards() == {"Member.email#S#a@x": "M#a", "Member.email#S#b@x": "M#b"}
+
+
+def test_an_interrupted_removal_is_continued(live: Live) -> None:
+    new(live).create_table(members)
+    new(live).run(Member(name="a", email="a@x").create())
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    live.before["BatchWriteItem"] = [interrupt]
+    with pytest.raises(KeyboardInterrupt):
+        apply(live, [plain], allow_removal=True)
+    assert len(live.guards()) == 1
+    assert [step.name for step in plan(live, [members])[0].unique] == ["Member.email"]
+    assert len(plan(live, [plain])[0].withheld) == 1
+    apply(live, [plain], allow_removal=True)
+    assert sorted(live.items()) == ["M#a"]
+
+
+def test_guards_that_are_declared_stay(live: Live) -> None:
+    both = Table("Members", key=Key("pk"))
+
+    class Named(Entity, table=both, key="M#{name}", kind="Member", unique=("email", "nick")):
+        name: str
+        email: str | None = None
+        nick: str | None = None
+
+    store = Store(live.engine, StoreSettings([both]))
+    store.create_table(both)
+    store.run(Named(name="a", email="a@x", nick="al").create())
+    assert apply(live, [members], allow_removal=True)[0].is_as_declared
+    assert live.guards() == {"Member.email#S#a@x": "M#a"}
+    assert check(live).is_good
+    with pytest.raises(UniqueTaken):
+        new(live).run(Member(name="b", email="a@x").create())
+
+
+def test_planning_a_table_without_unique_fields_needs_no_right_to_read_it(live: Live) -> None:
+    old(live).create_table(plain)
+
+    def refuse() -> None:
+        raise AccessDeniedException("not authorized")
+
+    live.before["GetItem"] = [refuse]
+    assert plan(live, [plain])[0].is_as_declared
+    live.before["GetItem"] = [refuse]
+    with pytest.raises(AccessDeniedException):
+        plan(live, [members])

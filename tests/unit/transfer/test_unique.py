@@ -297,7 +297,9 @@ def test_a_backfill_moves_the_guards_of_values_that_it_changes(tmp_path: Path) -
         guard = found["keyfold#unique#Person.email#S#ada@x"]
         assert guard["keyfold_owner"] == {"M": {"pk": {"S": "P#ada"}}}
         assert found["P#ada"]["mail"] == {"S": "ada@x"}
-        assert verify(engine, [upgraded])[0].problems == ()
+        # The badge is no longer unique; its guards are left to `apply`.
+        (problem,) = verify(engine, [upgraded])[0].problems
+        assert (problem.kind, problem.name) == ("undeclared", "Person.badge")
 
 
 def test_a_class_that_is_renamed_without_its_former_kind_gets_new_guards(tmp_path: Path) -> None:
@@ -319,6 +321,8 @@ def test_a_class_that_is_renamed_without_its_former_kind_gets_new_guards(tmp_pat
         store.run(User(name="a", email="x").create())
         assert [step.name for step in plan(engine, [new])[0].unique] == ["Account.email"]
         assert backfill_table(at(engine), new, options(tmp_path)).is_good
+        assert [each.name for each in verify(engine, [new])[0].problems] == ["User.email"]
+        assert apply(engine, [new], allow_removal=True)[0].is_as_declared
         assert verify(engine, [new])[0].problems == ()
         assert "keyfold#unique#Account.email#S#x" in items_of(engine)
         assert apply(engine, [new])[0].is_as_declared
