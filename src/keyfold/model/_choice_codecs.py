@@ -145,6 +145,7 @@ def union_codec(codecs: Sequence[ValueCodec]) -> ValueCodec:
         decode if models or decoders else None,
         frozenset() if is_open else kinds,
         is_secret=any(codec.is_secret for codec in codecs),
+        options=tuple(codecs),
     )
 
 

@@ -34,6 +34,8 @@ def _hide_in_model(codec: ModelCodec, item: Mapping[str, AttributeValue]) -> Ite
 def _hide(codec: ValueCodec, value: AttributeValue) -> AttributeValue:
     if codec.is_secret:
         return {"S": MASKED}
+    for option in codec.options:
+        value = _hide(option, value)
     ((kind, data),) = value.items()
     if codec.model is not None and kind == "M":
         return {"M": _hide_in_model(codec.model, data)}

@@ -39,6 +39,8 @@ class ValueCodec:
     is_secret: bool = False
     # The codecs of the members of a tuple that has a type for each position.
     positions: tuple[ValueCodec, ...] = ()
+    # The codecs of the members of a union.
+    options: tuple[ValueCodec, ...] = ()
     # Whether the value is a nested model, or has nested models as members.
     has_models: bool = field(init=False)
 

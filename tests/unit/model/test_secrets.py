@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field, Secret, SecretBytes, SecretStr
@@ -157,3 +157,28 @@ def test_a_secret_in_a_key_is_refused() -> None:
         class Keyed(Entity, table=Table("Tab", key=Key("pk")), key="{id}"):  # pyright: ignore[reportUnusedClass]
             id: str
             by_token: dict[SecretStr, int]
+
+
+class Card(BaseModel):
+    kind: Literal["card"] = "card"
+    number: SecretStr = attr("n")
+
+
+class Bill(BaseModel):
+    kind: Literal["bill"] = "bill"
+    address: str
+
+
+class Payment(Entity, table=users, key="PAYMENT#{id}"):
+    id: str = part()
+    way: Card | Bill
+    others: list[Card | Bill] = attr(default_factory=list)
+
+
+def test_secrets_in_the_models_of_a_union_are_hidden() -> None:
+    card = {"M": {"kind": {"S": "card"}, "n": {"S": SECRET}}}
+    bill = {"M": {"kind": {"S": "bill"}, "address": {"S": "Delft"}}}
+    item = {"pk": {"S": "PAYMENT#1"}, "way": card, "others": {"L": [card, bill]}}
+    hidden = hide_secrets([Payment.keyfold_schema()], item)
+    assert hides(repr(hidden))
+    assert hidden["others"]["L"][1] == bill
