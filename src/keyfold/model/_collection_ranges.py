@@ -93,8 +93,8 @@ def _common_prefix(texts: list[str]) -> str:
     least, greatest = min(texts), max(texts)
     length = next(
         (
-            place
-            for place, (mine, theirs) in enumerate(zip(least, greatest, strict=False))
+            position
+            for position, (mine, theirs) in enumerate(zip(least, greatest, strict=False))
             if mine != theirs
         ),
         min(len(least), len(greatest)),

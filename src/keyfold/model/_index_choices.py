@@ -22,12 +22,12 @@ _UNKNOWN = object()
 class ChoicePart(KeyPart):
     """A key attribute of an index that is rendered by one of several templates.
 
-    `options` has the parts in which the alternatives differ, and `place` is that of this attribute
+    `options` has the parts in which the alternatives differ, and `position` is that of this attribute
     among them. An option is chosen as a whole, so that all attributes are of the same one.
     """
 
     options: tuple[Alternative, ...] = ()
-    place: int = 0
+    position: int = 0
 
     def __post_init__(self) -> None:
         fields = dict.fromkeys(name for option in self.options for name in fields_of(option))
@@ -37,7 +37,7 @@ class ChoicePart(KeyPart):
         """Return the attribute by the first option whose fields all have values; None if none is."""
         for option in self.options:
             if all(values[name] is not None for name in fields_of(option)):
-                return option[self.place].render(values)
+                return option[self.position].render(values)
         return None
 
 
@@ -49,7 +49,7 @@ def fields_of(parts: Sequence[KeyPart]) -> tuple[str, ...]:
 def text_of(part: KeyPart) -> str:
     """Return the template of a key part as it was declared; several are separated by bars."""
     if isinstance(part, ChoicePart):
-        return " | ".join(text_of(option[part.place]) for option in part.options)
+        return " | ".join(text_of(option[part.position]) for option in part.options)
     if part.held_by is not None:
         return "{" + part.held_by.name + "}"
     return "" if part.template is None else part.template.text
@@ -59,16 +59,16 @@ def join_alternatives(alternatives: Sequence[Alternative]) -> Alternative:
     """Return the parts of an index key; those in which the alternatives differ are choices."""
     first = alternatives[0]
     differing = [
-        place
-        for place, part in enumerate(first)
-        if any(text_of(other[place]) != text_of(part) for other in alternatives)
+        position
+        for position, part in enumerate(first)
+        if any(text_of(other[position]) != text_of(part) for other in alternatives)
     ]
-    options = tuple(tuple(each[place] for place in differing) for each in alternatives)
+    options = tuple(tuple(each[position] for position in differing) for each in alternatives)
     return tuple(
-        ChoicePart(part.attribute, part.template, None, options, differing.index(place))
-        if place in differing
+        ChoicePart(part.attribute, part.template, None, options, differing.index(position))
+        if position in differing
         else part
-        for place, part in enumerate(first)
+        for position, part in enumerate(first)
     )
 
 
@@ -106,8 +106,8 @@ def render_known(part: KeyPart, values: Mapping[str, Any]) -> AttributeValue | N
     """Render a part with what is known; None if the entity is not in the index."""
     for option in _options_of(part):
         if all(values.get(name, _UNKNOWN) is not None for name in fields_of(option)):
-            place = part.place if isinstance(part, ChoicePart) else 0
-            return option[place].render(values)
+            position = part.position if isinstance(part, ChoicePart) else 0
+            return option[position].render(values)
     return None
 
 
@@ -155,10 +155,10 @@ def find_choice_problems(
     owner: str, key: Key, alternatives: Sequence[Alternative], fields: Mapping[str, StoredField]
 ) -> Iterator[str]:
     """Yield the problems of several templates for one index."""
-    for place in range(len(key.names)):
-        held = {each[place].held_by is not None for each in alternatives}
+    for position in range(len(key.names)):
+        held = {each[position].held_by is not None for each in alternatives}
         if len(held) > 1:
-            name = alternatives[0][place].attribute
+            name = alternatives[0][position].attribute
             yield (
                 f"{owner}: {name!r} is the stored name of a field, so all templates must have that "
                 "field there. Give the field another name with attr()."

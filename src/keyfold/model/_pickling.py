@@ -22,11 +22,11 @@ def find_schema(entity: Any) -> Any:
     return entity.keyfold_schema()
 
 
-def find_part(entity: Any, index: str | None, alternative: int, place: int) -> Any:
+def find_part(entity: Any, index: str | None, alternative: int, position: int) -> Any:
     """Return a part of an entity's key, or of one of its keys in an index."""
     schema = entity.keyfold_schema()
     found = (schema.keys,) if index is None else schema.index_alternatives[index]
-    return found[alternative][place]
+    return found[alternative][position]
 
 
 def reduce_part(owner: Any, part: Any) -> Reduced:
@@ -34,9 +34,9 @@ def reduce_part(owner: Any, part: Any) -> Reduced:
     schema = owner.keyfold_schema()
     for index, found in ((None, (schema.keys,)), *schema.index_alternatives.items()):
         for number, parts in enumerate(found):
-            for place, each in enumerate(parts):
+            for position, each in enumerate(parts):
                 if each is part:
-                    return find_part, (owner, index, number, place)
+                    return find_part, (owner, index, number, position)
     raise AssertionError(part)  # parts are found where they were declared
 
 

@@ -152,12 +152,12 @@ def _field_of(core: Node, name: str | int, definitions: Definitions) -> Node | N
     return None
 
 
-def _tuple_member(core: Node, place: str | int) -> Node | None:
+def _tuple_member(core: Node, position: str | int) -> Node | None:
     members, variadic = core["items_schema"], core.get("variadic_item_index")
     if variadic is not None:
         return members[variadic] if len(members) == 1 else None
-    is_inside = isinstance(place, int) and place < len(members)
-    return members[place] if is_inside else None
+    is_inside = isinstance(position, int) and position < len(members)
+    return members[position] if is_inside else None
 
 
 MakeSchema = Callable[[ValueRules], Node]

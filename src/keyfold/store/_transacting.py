@@ -66,7 +66,7 @@ class LookedUp:
 class TransactionAction:
     """One member of TransactWriteItems, and which request it belongs to.
 
-    `owner` is the place of that request in the transaction. `guard` is what the action does, if
+    `owner` is the position of that request in the transaction. `guard` is what the action does, if
     it is on a guard item; `before` is the earlier state of an entity that has guards.
     """
 
@@ -313,19 +313,25 @@ def _merge_guards(
     reasons: list[KeyfoldError | None] = [None] * len(request.requests)
     for action in actions:
         guard = action.guard
-        place = len(merged) if guard is None else by_guard.setdefault(guard.identity, len(merged))
-        if guard is None or place == len(merged):
+        position = (
+            len(merged) if guard is None else by_guard.setdefault(guard.identity, len(merged))
+        )
+        if guard is None or position == len(merged):
             merged.append(action)
             continue
-        known = merged[place].guard
-        assert known is not None  # it is the place of a guard
+        known = merged[position].guard
+        assert known is not None  # it is the position of a guard
         each = request.requests[action.owner]
         assert isinstance(each, Write)  # reads have no guards
-        takers = [one for one in (merged[place], action) if one.guard and one.guard.kind == "take"]
+        takers = [
+            one for one in (merged[position], action) if one.guard and one.guard.kind == "take"
+        ]
         if len(takers) > 1 and known.owner != guard.owner:
             reasons[action.owner] = _guard_error(each, guard)
         elif takers:
-            merged[place] = _hand_over(takers[0], guard if takers[0] is merged[place] else known)
+            merged[position] = _hand_over(
+                takers[0], guard if takers[0] is merged[position] else known
+            )
     if any(reasons):
         raise TransactionFailed(tuple(reasons))
     return merged
