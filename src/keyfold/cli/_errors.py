@@ -60,4 +60,5 @@ def print_error(error: KeyfoldError | UsageError, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(to_json(error), ensure_ascii=False), file=sys.stderr)
     else:
-        print(f"keyfold: {error}", file=sys.stderr)
+        notes: list[str] = getattr(error, "__notes__", [])
+        print("\n".join((f"keyfold: {error}", *notes)), file=sys.stderr)

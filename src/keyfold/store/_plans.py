@@ -17,6 +17,7 @@ from keyfold.errors import (
     KeyfoldError,
     OutcomeUnknown,
     QueryInvalid,
+    ResourceNotFoundException,
     SerializationException,
     ValidationException,
 )
@@ -24,7 +25,7 @@ from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._changes import Change, Handler, Reaction
 from keyfold.model._requests import Request
 from keyfold.model._writes import Write
-from keyfold.store._refusals import refusal_error
+from keyfold.store._refusals import note_missing_table, refusal_error
 from keyfold.store._retries import Attempts, Pause, is_transient, reason_of
 from keyfold.values import Item
 
@@ -116,6 +117,8 @@ def retry(
     while True:
         if isinstance(error, ValidationException | SerializationException):
             raise refusal_error(request, error, context.now) from error
+        if isinstance(error, ResourceNotFoundException):
+            note_missing_table(request, error)
         is_last = may_be_done and isinstance(error, ConditionalCheckFailedException)
         if isinstance(error, InternalServerError) and not find_operation(call.operation).is_read:
             may_be_done = True

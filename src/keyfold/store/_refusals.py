@@ -14,6 +14,7 @@ from keyfold.errors import (
     IndexMissing,
     KeyfoldError,
     RequestRefused,
+    ResourceNotFoundException,
     SerializationException,
     SizeExceeded,
     ValidationException,
@@ -64,6 +65,12 @@ def refusal_error(
             case _:
                 pass
     return RequestRefused(shown, reason)
+
+
+def note_missing_table(request: Request[Any], error: ResourceNotFoundException) -> None:
+    """Note in an error which tables were used: the service names none in those of reads and writes."""
+    names = ", ".join(dict.fromkeys(table.name for table in request.tables))
+    error.add_note(f"The request is for {names}. `keyfold apply` creates a table that is missing.")
 
 
 def _members_of(request: Request[Any]) -> Sequence[Request[Any]]:

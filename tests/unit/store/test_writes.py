@@ -17,7 +17,7 @@ from keyfold.errors import (
     VersionConflict,
     WriteRefused,
 )
-from keyfold.model import Entity, Index, Key, Query, Table, Version, now
+from keyfold.model import Entity, Index, Key, Query, Table, Version, now, transaction
 from keyfold.testing import Clock
 from tests.unit.model.shop import (
     Address,
@@ -301,8 +301,11 @@ def test_numbers_and_bytes_are_keys_too(open_store: OpenStore, url: str) -> None
 
 def test_a_missing_table_raises_the_services_error(store: AnyStore) -> None:
     store.drop_table(rates)
-    with pytest.raises(ResourceNotFoundException):
-        store.run(rate().put())
+    for request in (rate().put(), Rate.query(by_base, base="USD"), transaction(rate().create())):
+        with pytest.raises(ResourceNotFoundException) as caught:
+            store.run(request)
+        (note,) = caught.value.__notes__
+        assert f"The request is for {rates.name}. `keyfold apply` creates" in note
     store.create_table(rates)
     store.create_table(rates)
     assert store.run(rate().put()) == rate()
