@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
-from enum import Enum
-from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
+from keyfold.api import find_operation
 from keyfold.errors import DeclarationInvalid, PatternUnknown
-from keyfold.keys import Ulid
-from keyfold.keys._annotations import find_type
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
 from keyfold.model._moments import SAMPLE_TIME
 from keyfold.model._paged_reads import Count, First, Query, Scan
+from keyfold.model._pattern_arguments import (
+    placeholder_for,
+    placeholder_result,
+    sample_for,
+    sample_of,
+)
 from keyfold.model._pattern_faults import check_runnable, pattern_error
-from keyfold.model._placeholders import Placeholder
-from keyfold.model._reads import Get, Ref, ResultShape
+from keyfold.model._reads import Get
 from keyfold.model._requests import Chain, Mapped, Request
-from keyfold.model._results import Page
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
 from keyfold.model._writes import CreateOrGet, Presence, Put, Write
-
-_WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", bound=Request[Any], covariant=True)
@@ -70,8 +68,9 @@ class Explanation:
 
         The members of a batch are also written independently.
         """
-        writes = [step.operation for step in self.steps if step.operation in _WRITES]
-        return len(writes) < 2 and "BatchWriteItem" not in writes  # noqa: PLR2004 - one or none
+        operations = [find_operation(step.operation) for step in self.steps]
+        writes = [each for each in operations if not each.is_read]
+        return len(writes) < 2 and not any(each.name == "BatchWriteItem" for each in writes)  # noqa: PLR2004 - one or none
 
     @property
     def round_trips(self) -> int:
@@ -129,13 +128,13 @@ class Pattern(Generic[P, R_co]):
         PatternFailed for any other error of the function, or if the request cannot run, such as an
         update that lacks parts of an index key.
         """
-        arguments = self._make_arguments(_placeholder_for)
+        arguments = self._make_arguments(placeholder_for)
         try:
             steps = self._explain(arguments)
         except ValidationError as error:
             # It makes a model of its arguments, and placeholders are not of its fields' types.
             try:
-                steps = self._explain(self._make_arguments(_sample_for))
+                steps = self._explain(self._make_arguments(sample_for))
             except Exception:  # noqa: BLE001 - the samples were at fault, or it fails anyway
                 raise pattern_error(self.name, error, arguments.values()) from error
         except Exception as error:
@@ -151,39 +150,6 @@ class Pattern(Generic[P, R_co]):
 
     def _explain(self, arguments: Mapping[str, Any]) -> tuple[PatternStep, ...]:
         return tuple(_explain(self.make(**arguments)))  # type: ignore[call-arg]
-
-
-def _placeholder_for(name: str, annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        fields = {each: Placeholder(f"{name}.{each}") for each in annotation.__pydantic_fields__}
-        return cast(Any, annotation).model_construct(**fields)
-    if _is_list(annotation):
-        return _PlaceholderList(name, get_args(annotation)[0])
-    return Placeholder(name)
-
-
-def _is_list(annotation: Any) -> bool:
-    """Return whether a type is a list of others: `list[Order]`, `tuple[Order, ...]` and the like."""
-    origin = get_origin(annotation)
-    is_class = isinstance(origin, type)
-    return is_class and issubclass(origin, Iterable) and not issubclass(origin, Mapping)
-
-
-class _PlaceholderList(Placeholder):
-    """Stands for an argument with several members, each of which gets the placeholder of its type."""
-
-    __slots__ = ("_type",)
-
-    def __init__(self, text: str, member_type: Any) -> None:
-        super().__init__(text)
-        object.__setattr__(self, "_type", member_type)
-
-    def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        return _PlaceholderList(str(found)[1:-1], self._type) if key.__class__ is slice else found
-
-    def _member(self, index: object) -> Any:
-        return _placeholder_for(f"{self._text}[{index}]", self._type)
 
 
 def _explain(request: Request[Any]) -> Iterator[PatternStep]:
@@ -267,84 +233,14 @@ def _key_of(request: Write[Any] | Get[Any]) -> str:
 
 def _next_request(first: Request[Any], make: Callable[[Any], Request[Any]]) -> Request[Any]:
     """Return the request that follows in a chain, for a placeholder of the first one's result."""
-    found = _placeholder_result(first)
+    found = placeholder_result(first)
     try:
         return make(found)
     except ValidationError:
         if not isinstance(found, BaseModel):
             raise
         # It makes an entity of what was found, and placeholders are not of its fields' types.
-        return make(_sample_of("found", type(found)))
-
-
-def _sample_for(name: str, annotation: Any) -> Any:
-    """Return a value for an argument that is of its type, where that is possible."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return _sample_of(name, annotation)
-    if _is_list(annotation):
-        return [_sample_for(f"{name}[i]", get_args(annotation)[0])]
-    return _sample_value(name, find_type(annotation))
-
-
-def _sample_of(name: str, model: type[BaseModel]) -> Any:
-    """Return an instance of a model whose values are of simple types, where that is possible."""
-    values = {
-        each: _sample_value(f"{name}.{each}", find_type(field.annotation))
-        for each, field in model.__pydantic_fields__.items()
-    }
-    return model.model_construct(**values)
-
-
-def _sample_value(name: str, kind: Any) -> Any:
-    if kind in (int, float, Decimal):
-        return kind(1)
-    if kind is str:
-        return str(Placeholder(name))
-    if kind in (date, datetime):
-        return SAMPLE_TIME if kind is datetime else SAMPLE_TIME.date()
-    if isinstance(kind, type) and issubclass(kind, Ulid):
-        return kind.at(SAMPLE_TIME)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return next(iter(kind))
-    return Placeholder(name)
-
-
-def _placeholder_result(request: Request[Any]) -> Any:
-    """Return a placeholder for the result of a request."""
-    match request:
-        case First(query=query):
-            return _placeholder_of_shape("found", query.shape)
-        case Get(shape=shape):
-            return _placeholder_of_shape("found", shape)
-        case Query(shape=shape) | Scan(shape=shape):
-            return _PlaceholderPage(shape)
-        case Write(schema=schema) | CreateOrGet(put=Put(schema=schema)):
-            return _placeholder_for("found", schema.entity)
-        case _:
-            return Placeholder("found")
-
-
-def _placeholder_of_shape(name: str, shape: ResultShape[Any]) -> Any:
-    """Return a placeholder for one item that is read: an entity, a projection or a reference."""
-    if shape.schema is None:
-        return Placeholder(name)
-    if shape.as_refs:
-        parts = {each: Placeholder(f"{name}.{each}") for each in shape.schema.key_fields}
-        return Ref(shape.schema.entity, shape.schema.render_key(parts), parts)
-    return _placeholder_for(name, shape.only or shape.schema.entity)
-
-
-class _PlaceholderPage(Page[Any]):
-    """A page with one placeholder, which stands for all of its items; no page follows it."""
-
-    def __init__(self, shape: ResultShape[Any]) -> None:
-        super().__init__([_placeholder_of_shape("found[i]", shape)])
-        self._shape = shape
-
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return self
-        return _placeholder_of_shape(f"found[{index}]", self._shape)
+        return make(sample_of("found", type(found)))
 
 
 @dataclass(slots=True)
