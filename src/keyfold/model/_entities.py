@@ -17,10 +17,10 @@ from keyfold.model._deferred_writes import defer_put
 from keyfold.model._edits import (
     DeleteMethod,
     UpdateMethod,
-    change_of,
     ref_to,
     refresh_of,
 )
+from keyfold.model._entity_changes import change_of
 from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
 from keyfold.model._keywords import check_keywords

@@ -19,7 +19,7 @@ from keyfold.model._batches import Batch
 from keyfold.model._calls import Calls
 from keyfold.model._collections import CollectionGet
 from keyfold.model._deferred_writes import DeferredPut
-from keyfold.model._edits import DeferredChange
+from keyfold.model._entity_changes import DeferredChange
 from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._reads import Get
 from keyfold.model._requests import Chain, Mapped, Request
