@@ -185,7 +185,7 @@ def bounds_of_append(rules: ValueRules, path: Path, count: int, name: str) -> It
         yield FieldBound(fits, f"{name} would have more than {most} members")
     if least is not None and least > count:
         enough = _size(path, ">=", least - count)
-        yield FieldBound(enough, f"{name} would have less than {least} members")
+        yield FieldBound(enough, f"{name} would have fewer than {least} members")
 
 
 def bounds_of_set(
@@ -206,11 +206,11 @@ def bounds_of_set(
         yield FieldBound(fits, f"{name} might have more than {most} members")
     if adds and least is not None and least > count:
         enough = _size(path, ">=", least)
-        yield FieldBound(enough, f"{name} might have less than {least} members")
+        yield FieldBound(enough, f"{name} might have fewer than {least} members")
     if not adds and least is not None:
         unchanged = _all([Not(each) for each in held])
         enough = _size(path, ">=", least + count) | unchanged
-        yield FieldBound(enough, f"{name} might have less than {least} members")
+        yield FieldBound(enough, f"{name} might have fewer than {least} members")
 
 
 def bounds_of_member(
@@ -232,7 +232,7 @@ def bounds_of_member(
     if is_removed and least is not None:
         absent: Condition = FunctionCall("attribute_not_exists", (path,))
         fits = absent | _size(container, ">", least + others)
-        yield FieldBound(fits, f"the value around {name} would have less than {least} members")
+        yield FieldBound(fits, f"the value around {name} would have fewer than {least} members")
     elif not is_removed and most is not None:
         exists: Condition = FunctionCall("attribute_exists", (path,))
         fits = exists | _size(container, "<", most - others)

@@ -199,6 +199,8 @@ class Update(Write[E_co], Generic[E_co]):
             value, bounds = checked.set_bounds(value, adds=True)
         elif checked is not None:
             value, bounds = checked.sum_bounds(value, counts_absent=True)
+        if checked is not None:
+            bounds = (*bounds, *checked.member_bounds(self.actions))
         return self._with(AddTo(path, value_operand(field, value)), bounds=bounds)
 
     def delete(self, field: FieldPath, members: Any) -> Self:
@@ -220,6 +222,7 @@ class Update(Write[E_co], Generic[E_co]):
         path, checked, bounds, given = self._target(field), self._checked(field), (), [*members]
         if checked is not None:
             given, bounds = checked.append_bounds(given)
+            bounds = (*bounds, *checked.member_bounds(self.actions))
         present = FunctionCall("if_not_exists", (path, to_literal([], encode_any)))
         appended = FunctionCall("list_append", (present, value_operand(field, given)))
         return self._with(SetTo(path, appended), bounds=bounds)

@@ -22,6 +22,7 @@ class Member(Entity, table=table, key="M#{id}"):
     tags: set[str] = attr(default_factory=lambda: {"a"}, min_length=1, max_length=2)
     prices: dict[str, int] = attr(default_factory=lambda: {"x": 1}, min_length=1, max_length=2)
     scores: list[int] = attr(default_factory=lambda: [1], min_length=1, max_length=2)
+    lists: dict[str, list[int]] = attr(default_factory=dict[str, list[int]], max_length=1)
     born: datetime | None = None
     other: int = 0
 
@@ -56,12 +57,14 @@ def run(store: AnyStore, *updates: Update[Any]) -> Member:
         ([start().append(f.notes, "a", "b"), start().append(f.notes, "c")], "notes would have more than 2 members"),
         ([start().append(f.notes, "a", "b", "c")], "notes would have more than 2 members"),
         ([start().add(f.tags, {"b"}), start().add(f.tags, {"c"})], "tags might have more than 2 members"),
-        ([start().delete(f.tags, {"a"})], "tags might have less than 1 members"),
+        ([start().delete(f.tags, {"a"})], "tags might have fewer than 1 members"),
         ([start().set(f.prices.y, 2), start().set(f.prices.z, 3)], "the value around prices.z would have more than 2 members"),
-        ([start().remove(f.prices.x)], "the value around prices.x would have less than 1 members"),
+        ([start().remove(f.prices.x)], "the value around prices.x would have fewer than 1 members"),
         ([start().set(f.prices.y, 2).set(f.prices.z, 3)], "the value around prices.z would have more than 2 members"),
         ([start().set(f.scores[1], 2).set(f.scores[2], 3)], "the value around scores[2] would have more than 2 members"),
-        ([start().set(f.scores[1], 2), start().remove(f.scores[0]).remove(f.scores[1])], "the value around scores[1] would have less than 1 members"),
+        ([start().set(f.scores[1], 2), start().remove(f.scores[0]).remove(f.scores[1])], "the value around scores[1] would have fewer than 1 members"),
+        ([start().set(f.prices.y, 2), start().add(f.prices.z, 3)], "the value around prices.z would have more than 2 members"),
+        ([start().append(f.lists.x, 1), start().append(f.lists.y, 1)], "the value around lists.y would have more than 1 members"),
         ([start().set(f.age, f.other)], "age would not be at least 18"),
     ],
 )  # fmt: skip
@@ -86,6 +89,8 @@ def test_an_update_out_of_bounds_fails(
         ([start().delete(f.tags, {"z"})], "tags", {"a"}),
         ([start().set(f.prices.y, 2), start().set(f.prices.y, 3)], "prices", {"x": 1, "y": 3}),
         ([start().set(f.prices.y, 2), start().remove(f.prices.x)], "prices", {"y": 2}),
+        ([start().set(f.prices.y, 2), start().add(f.prices.y, 3)], "prices", {"x": 1, "y": 5}),
+        ([start().append(f.lists.x, 1), start().append(f.lists.x, 2)], "lists", {"x": [1, 2]}),
         ([start().set(f.other, 19), start().set(f.age, f.other)], "age", 19),
         ([start().set(f.born, "2001-02-03T00:00:00Z")], "born", datetime.fromisoformat("2001-02-03T00:00:00Z")),
     ],
