@@ -18,8 +18,12 @@ def schema_of(entity: Any) -> EntitySchema:
 
 
 def make_key_of(schema: EntitySchema, entity: Any) -> tuple[Item, Mapping[str, Any]]:
-    """Return the primary key of an entity, and the values of the fields that it is made from."""
-    return schema.make_key({name: entity.__dict__[name] for name in schema.key_fields})
+    """Return the primary key of an entity, and the fields that it is made from.
+
+    Raises MissingKeyPart for an entity that was made without them, by `model_construct`.
+    """
+    held = entity.__dict__
+    return schema.make_key({name: held[name] for name in schema.key_fields if name in held})
 
 
 def find_version(entity: Any, schema: EntitySchema) -> Any:
