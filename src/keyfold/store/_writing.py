@@ -174,7 +174,8 @@ def _find_bound(request: Write[Any], item: Item | None) -> str | None:
     """Return what the bound says that an update would violate; None if it violates none."""
     if isinstance(request, Update):
         for each in request.bounds:
-            if not compile_condition(each.condition).holds(item or {}):
+            condition = request.schema.with_former_names(each.condition)
+            if not compile_condition(condition).holds(item or {}):
                 return each.fact
     return None
 

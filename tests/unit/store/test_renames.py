@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.errors import ConditionFailed, DeclarationInvalid, NotFound, VersionConflict
+from keyfold.errors import (
+    ConditionFailed,
+    DeclarationInvalid,
+    NotFound,
+    OutOfBounds,
+    VersionConflict,
+)
 from keyfold.model import Entity, Index, Key, Table, Version, attr, part
 from keyfold.store import Store, StoreSettings
 from keyfold.values import Item
@@ -27,7 +33,7 @@ class Member(Entity, table=club, key="M#{id}", kind=("Member", "User", "Person")
     id: str = part()
     name: str = attr("name", was=("fullname", "full"))
     team: str | None = None
-    visits: int = attr(was="count", default=0)
+    visits: int = attr(was="count", default=0, ge=0, le=900)
     tags: set[str] = attr(was="labels", default=set())
     notes: list[str] = attr(was="remarks", default=[])
     address: Address | None = attr(was="adr", default=None)
@@ -206,6 +212,12 @@ def test_numbers_are_added_to_what_a_former_name_holds(
     assert members.run(Member.update(id="1").add(Member.f.visits, 4)).visits == 7
     assert members.run(Member.update(id="1").add(Member.f.visits, 4)).visits == 11
     assert "count" not in stored(database)
+
+
+def test_the_bound_is_named_that_a_value_under_a_former_name_would_leave(members: AnyStore) -> None:
+    with pytest.raises(OutOfBounds) as caught:
+        members.run(Member.update(id="1").increment(Member.f.visits, 898))
+    assert caught.value.fact == "visits plus 898 would not be at most 900"
 
 
 def test_a_value_is_set_only_if_no_name_holds_one(members: AnyStore) -> None:
