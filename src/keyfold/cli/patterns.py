@@ -41,6 +41,9 @@ def patterns(
     from keyfold.cli._terminal import make_console
 
     tables = find_tables(name, table)
+    for each in tables:
+        # No pattern of a table can run if its entities do not go together.
+        each.check()
     if as_json:
         document = {"tables": [list_patterns(each) for each in tables]}
         print(json.dumps(document, indent=2, ensure_ascii=False))

@@ -216,3 +216,23 @@ def test_one_pattern_is_counted_in_the_singular(run: Run, folder: Path) -> None:
     )
     outcome = run("patterns", "--table", "shop_single:shop")
     assert outcome.out.startswith("Single  1 access pattern\n")
+
+
+def test_an_invalid_table_is_reported(run: Run, folder: Path) -> None:
+    (folder / "expiring.py").write_text(
+        """
+from keyfold import Entity, Get, Key, Table
+
+table = Table("Things", key=Key("pk"), ttl="expires")
+
+class Thing(Entity, table=table, key="THING#{id}"):
+    id: str
+
+@table.pattern("Get")
+def get(id: str) -> Get[Thing]:
+    return Thing.get(id=id)
+"""
+    )
+    outcome = run("patterns", "--table", "expiring:table")
+    assert outcome.code == 2
+    assert "Things: no entity has a field stored as 'expires', the ttl." in outcome.err
