@@ -37,6 +37,8 @@ class StoredField:
     accepts_none: bool
     # Former attribute names, the newest first.
     former: tuple[str, ...] = ()
+    # Whether it is a key that a TypedDict may lack.
+    is_optional_key: bool = False
 
     def find(self, item: Mapping[str, AttributeValue]) -> AttributeValue | None:
         """Return the field's value in an item, under its current name or a former one."""
@@ -56,9 +58,14 @@ class StoredField:
         return not self.accepts_none and not self.is_set
 
     @property
+    def reads_absence(self) -> bool:
+        """Whether a missing attribute is read as None or an empty set, and not as missing."""
+        return (self.accepts_none or self.is_set) and not self.is_optional_key
+
+    @property
     def is_needed(self) -> bool:
         """Whether an item without the attribute fails validation."""
-        return self.is_required and self.is_always_stored
+        return self.is_required and self.is_always_stored and not self.is_optional_key
 
     @property
     def is_text(self) -> bool:
@@ -115,7 +122,7 @@ class ModelCodec:
         self.fields[each.name] = each
         if not each.is_part:
             self.by_stored[each.stored] = each
-            if (each.accepts_none or each.is_set) and each.name not in self.optional:
+            if each.reads_absence:
                 self.absent[each.name] = each.is_set
             if each.former:
                 self.renamed.append(each)

@@ -307,7 +307,8 @@ def model_codec(
     )
     try:
         for name, info in record.fields.items():
-            codec.add(_read_field(record.python, name, info, name_of))
+            each = _read_field(record.python, name, info, name_of)
+            codec.add(replace(each, is_optional_key=name in record.optional))
     except BaseException:
         del _MODELS[key]
         raise

@@ -56,7 +56,11 @@ def _read_class(python: type[Any], annotation: Any) -> RecordType | None:
     if tuple in python.__mro__ and hasattr(python, "_fields"):
         hints = _read_hints(python, annotation)
         names: tuple[str, ...] = getattr(python, "_fields", ())
-        return RecordType(python, {name: _make_field(hints.get(name, Any)) for name in names})
+        defaults: Mapping[str, Any] = getattr(python, "_field_defaults", {})
+        fields = {name: _make_field(hints.get(name, Any)) for name in names}
+        for name, default in defaults.items():
+            fields[name].default = default
+        return RecordType(python, fields)
     if dict in python.__mro__ and hasattr(python, "__required_keys__"):
         return _read_typed_dict(python, annotation)
     return None
@@ -76,8 +80,18 @@ def _read_dataclass(python: type[Any], annotation: Any) -> Iterator[tuple[str, F
         if field.init:
             known = described.get(field.name)
             if known is None or get_origin(annotation) is not None:
-                known = _make_field(hints[field.name], None if known is None else known.metadata)
+                known = _make_field(hints[field.name], known or _default_of(field))
             yield field.name, known
+
+
+def _default_of(field: dataclasses.Field[Any]) -> FieldInfo:
+    """Return the description of a dataclass's field, with nothing but its default."""
+    described = FieldInfo()
+    if field.default is not dataclasses.MISSING:
+        described.default = field.default
+    if field.default_factory is not dataclasses.MISSING:
+        described.default_factory = field.default_factory
+    return described
 
 
 def _read_typed_dict(python: type[Any], annotation: Any) -> RecordType:
@@ -106,10 +120,12 @@ def _is_read_only(hint: Any) -> bool:
     return getattr(get_origin(hint), "_name", None) == "ReadOnly"
 
 
-def _make_field(hint: Any, metadata: list[Any] | None = None) -> FieldInfo:
+def _make_field(hint: Any, described: FieldInfo | None = None) -> FieldInfo:
+    """Return a field with this annotation, and with the rest of what describes it already."""
     field = FieldInfo.from_annotation(hint)
-    if metadata is not None:
-        field.metadata = metadata
+    if described is not None:
+        field.metadata = described.metadata or field.metadata
+        field.default, field.default_factory = described.default, described.default_factory
     return field
 
 

@@ -165,7 +165,7 @@ class Update(Write[E_co], Generic[E_co]):
         checked, bounds = self._checked(field), ()
         if checked is not None:
             bounds = checked.member_bounds(self.actions, is_removed=True)
-            if stored is not None and (stored.is_set or stored.accepts_none):
+            if stored is not None and stored.reads_absence:
                 checked.check_absence(set[Any]() if stored.is_set else None)
         return self._with(Remove(path), self._assign(field, None), bounds)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any, Generic, NotRequired, TypeVar
 
 import pytest
-from pydantic import BaseModel, computed_field
+from pydantic import BaseModel, Field, computed_field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+from typing_extensions import TypedDict
 
 from keyfold.errors import (
     IndexPartsUnknown,
@@ -19,8 +22,11 @@ from keyfold.errors import (
     ValueInvalid,
 )
 from keyfold.model import Entity, Expiry, Index, Key, Table, Update, attr, now
+from keyfold.model._paths import FieldPath
 from tests.unit.model.shop import Address, Order, OrderId, Rate, Status, Ticket, User
 from tests.unit.model.spelling import spell
+
+T = TypeVar("T")
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 f = Ticket.f
@@ -260,3 +266,60 @@ def test_nested_fields_use_their_stored_names() -> None:
     update = Machine.update(id="1").set(Machine.f.main_part.part_number, 2)
     update = update.set(Machine.f.main_part.price, Decimal(5))
     assert changes(update) == "SET mainPart.partNumber = 2, mainPart.p = 5"
+
+
+@dataclass
+class Shape:
+    width: int
+    colour: str = "red"
+    holes: list[int] = field(default_factory=list[int])
+
+
+@pydantic_dataclass
+class Pin(Generic[T]):
+    at: T
+    colour: str = Field(default="red")
+
+
+class Extras(TypedDict):
+    size: int
+    note: NotRequired[str]
+    marks: NotRequired[Annotated[set[int], Field(min_length=1)]]
+
+
+class Marker(Entity, table=Table("Markers", key=Key("pk")), key="{id}"):
+    id: str
+    shape: Shape
+    pin: Pin[int]
+    extras: Extras
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (Marker.f.shape.colour, "REMOVE shape.colour"),
+        (Marker.f.shape.holes, "REMOVE shape.holes"),
+        (Marker.f.pin.colour, "REMOVE pin.colour"),
+        (Marker.f.extras.note, "REMOVE extras.note"),
+        (Marker.f.extras.marks, "REMOVE extras.marks"),
+    ],
+)
+def test_what_a_record_can_be_read_without_can_be_removed(path: FieldPath, text: str) -> None:
+    update = Marker.update(id="1").remove(path)
+    assert changes(update) == text
+    whole = Marker(
+        id="1", shape=Shape(1, "blue", [1]), pin=Pin(1, "blue"), extras={"size": 1, "note": "x", "marks": {2}}
+    )  # fmt: skip
+    schema = Marker.keyfold_schema()
+    item = schema.encode(whole)
+    outer, inner = text.removeprefix("REMOVE ").split(".")
+    del item[outer]["M"][inner]
+    assert schema.decode(item) != whole
+
+
+@pytest.mark.parametrize(
+    "path", [Marker.f.shape.width, Marker.f.pin.at, Marker.f.extras["size"], Marker.f.shape]
+)
+def test_what_a_record_needs_cannot_be_removed(path: FieldPath) -> None:
+    with pytest.raises(UpdateInvalid, match="is required"):
+        Marker.update(id="1").remove(path)
