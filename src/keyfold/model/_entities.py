@@ -313,7 +313,9 @@ class Entity(BaseModel, metaclass=EntityMeta):
         update fails with VersionConflict.
 
         If nothing differs, nothing is written, and running the update returns the stored entity.
-        Raises FieldUnknown, KeyFieldChanged, UpdateInvalid, and pydantic's ValidationError.
+        A list, dict, set or model that the entity itself holds is refused, because a change inside
+        it could not be seen: pass a new one, such as `[*order.lines, line]`. Raises
+        FieldUnknown, KeyFieldChanged, UpdateInvalid, and pydantic's ValidationError.
         """
         return change_of(self, fields if patch is None else {**read_patch(patch), **fields})
 

@@ -18,10 +18,11 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from keyfold.errors import FieldUnknown, KeyFieldChanged, UpdateInvalid
-from keyfold.expressions import Action, Path, Remove, SetTo, join_all
+from keyfold.expressions import Action, Path, Remove, SetTo
 from keyfold.model._changeable_fields import set_by_store_error
 from keyfold.model._deferred_writes import DeferredWrite, complete_entity
 from keyfold.model._formatting import show_item
+from keyfold.model._mutability import is_mutable
 from keyfold.model._paths import FieldPath
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._requests import resolve_now
@@ -92,8 +93,7 @@ class DeferredChange(DeferredWrite, Update[E_co], Generic[E_co]):
         update = _compare(self.schema, self.entity, derived, completed)
         return replace(
             update,
-            # The update has one of its own if an upgrade is pending.
-            where_condition=join_all(update.where_condition, self.where_condition),
+            where_condition=self.where_condition,
             expiry=self.expiry,
             known={**(update.known or {}), **(self.known or {})},
             returns_nothing=self.returns_nothing,
@@ -207,6 +207,8 @@ def _extra_of(entity: BaseModel) -> Mapping[str, Any]:
 
 def _check_changeable(schema: EntitySchema, entity: Any, fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
+        if value is _held_by(entity, name) and is_mutable(value):
+            raise _own_value_error(schema, name, value)
         if name not in schema.fields:
             if schema.codec.has_extra and name not in schema.known_names:
                 continue
@@ -214,3 +216,29 @@ def _check_changeable(schema: EntitySchema, entity: Any, fields: Mapping[str, An
         error = set_by_store_error(schema, schema.fields[name])
         if error is not None and value != getattr(entity, name):
             raise error
+
+
+def _held_by(entity: BaseModel, name: str) -> Any:
+    return entity.__dict__.get(name, _extra_of(entity).get(name))
+
+
+def _own_value_error(schema: EntitySchema, name: str, value: Any) -> UpdateInvalid:
+    fact = (
+        f"{name} is the very {type(value).__name__} that the entity has, so a change inside it "
+        "cannot be seen"
+    )
+    return UpdateInvalid(schema.name, fact, f"Pass a new one, {_show_copy(name, value)}.")
+
+
+def _show_copy(name: str, value: Any) -> str:
+    match value:
+        case list():
+            return f"such as [*entity.{name}, …]"
+        case dict():
+            return f"such as {{**entity.{name}, …}}"
+        case set():
+            return f"such as {{*entity.{name}, …}}"
+        case BaseModel():
+            return f"such as entity.{name}.model_copy(update=…)"
+        case _:
+            return f"such as a changed copy of entity.{name}"

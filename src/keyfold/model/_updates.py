@@ -59,6 +59,7 @@ from keyfold.model._requests import Chain, Request, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._unique import find_unique_sources
+from keyfold.model._upgrades import expect_not_upgraded
 from keyfold.model._value_codecs import SETS
 from keyfold.model._writes import Write, chain_after, entity_exists, expiry_in
 from keyfold.values import AttributeValue, Item
@@ -101,6 +102,8 @@ class Update(Write[E_co], Generic[E_co]):
     unstored: frozenset[str] = frozenset()
     # The item whose attributes are the values of `known` and `seen`, as it stores them.
     as_stored: Item | None = None
+    # What `Entity.upgrade` has seen of the attributes that it changed: they must be unchanged.
+    upgraded_from: Mapping[str, AttributeValue | None] | None = None
     # Whether an update without changes is an error, or only checks its condition.
     may_change_nothing: bool = False
 
@@ -307,7 +310,8 @@ class Update(Write[E_co], Generic[E_co]):
         exists = entity_exists(self.schema)
         known = [self._expect(*each) for each in self.expected().items()]
         bounds = (each.condition for each in self.bounds)
-        whole = join_all(exists, *known, self.where_condition, *bounds)
+        upgraded = expect_not_upgraded(self.upgraded_from or {})
+        whole = join_all(exists, *known, *upgraded, self.where_condition, *bounds)
         if self.schema.has_former_names and whole is not None:
             current = need_current_names(self.schema.codec, self.actions)
             whole = join_all(self.schema.with_former_names(whole), *current)

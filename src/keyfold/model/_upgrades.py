@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from keyfold.expressions import (
     Action,
+    Condition,
     Path,
     Remove,
     SetTo,
-    join_all,
 )
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._operands import is_stored_as
@@ -76,7 +76,6 @@ def with_upgrade(update: Update[Any], entity: Any, new: Item) -> Update[Any]:
         for name in stored
         if name not in written
     ]
-    unchanged = [is_stored_as(Path((name,)), value) for name, value in stored.items()]
     fields = update.schema.fields
     known = {
         name: value
@@ -87,8 +86,21 @@ def with_upgrade(update: Update[Any], entity: Any, new: Item) -> Update[Any]:
         update,
         actions=(*update.actions, *actions),
         known=known,
-        where_condition=join_all(update.where_condition, *unchanged),
+        upgraded_from=stored,
     )
+
+
+def expect_not_upgraded(stored: Mapping[str, AttributeValue | None]) -> list[Condition]:
+    """Return the conditions that attributes are still stored as an upgrade has seen them."""
+    return [is_stored_as(Path((name,)), value) for name, value in stored.items()]
+
+
+def find_rewritten(
+    schema: EntitySchema, stored: Mapping[str, AttributeValue | None], item: Item
+) -> list[str]:
+    """Return the attributes that an item no longer stores as an upgrade has seen them."""
+    named = schema.codec.with_current_names(item)
+    return [name for name, value in stored.items() if named.get(name) != value]
 
 
 def without_upgrade(entity: Any) -> Any:

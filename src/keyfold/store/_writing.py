@@ -26,6 +26,7 @@ from keyfold.model._former_names import find_former_name
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._updates import Update
+from keyfold.model._upgrades import find_rewritten
 from keyfold.model._upserts import Upsert
 from keyfold.model._writes import Delete, Presence, Put, Write, copy_unchecked
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
@@ -186,7 +187,7 @@ def _find_conflict(
     """Return how the stored entity differs from the one that the writer read; None if it agrees."""
     field = request.schema.version_field
     if field is None:
-        return _find_changed(request, found)
+        return _find_changed(request, item, found)
     seen: int | None
     match request:
         case Put():
@@ -202,15 +203,17 @@ def _find_conflict(
         return f"it was read with version {seen}, and no longer exists" if seen else None
     stored = (field.find(item) or {}).get("N")
     if stored == (str(seen) if seen else None):
-        return _find_changed(request, found)
+        return _find_changed(request, item, found)
     return f"it was read with version {seen or 0}, and now has {stored}"
 
 
-def _find_changed(request: Write[Any], found: Any) -> str | None:
-    """Return which fields of an instance were changed since it was read; None if none was."""
-    if not isinstance(request, Update) or request.seen is None or found is None:
+def _find_changed(request: Write[Any], item: Item | None, found: Any) -> str | None:
+    """Return what of an instance was changed since it was read; None if nothing was."""
+    if not isinstance(request, Update) or request.seen is None or item is None or found is None:
         return None
     changed = [
         name for name, value in request.expected().items() if getattr(found, name, None) != value
     ]
+    if request.upgraded_from:
+        changed += find_rewritten(request.schema, request.upgraded_from, item)
     return f"{', '.join(changed)} changed since it was read" if changed else None

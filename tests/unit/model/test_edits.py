@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 import pytest
@@ -220,6 +220,49 @@ def test_a_change_does_not_follow_later_changes_of_its_values() -> None:
     steps.append("c")
     held.steps.append("z")
     assert changes(update).startswith("SET steps = L:[{'S': 'a'}, {'S': 'b'}], address = ")
+
+
+class Point(BaseModel, frozen=True):
+    x: int = 0
+    trail: tuple[int, ...] = ()
+
+
+class Box(Entity, table=table, key=("BOX#{name}", "BOX"), extra="allow"):
+    name: str = part()
+    lines: list[str] = attr(default_factory=list)
+    sizes: dict[str, int] = attr(default_factory=dict)
+    marks: set[int] = attr(default_factory=set)
+    pair: tuple[list[int], int] = ([], 0)
+    label: Label | None = None
+    point: Point = Point()
+    since: timedelta = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("lines", "list that the entity has, so a change inside it cannot be seen. Pass a new one, such as [*entity.lines, …]."),
+        ("sizes", "such as {**entity.sizes, …}."),
+        ("marks", "such as {*entity.marks, …}."),
+        ("pair", "such as a changed copy of entity.pair."),
+        ("label", "such as entity.label.model_copy(update=…)."),
+        ("notes", "such as [*entity.notes, …]."),
+    ],
+)  # fmt: skip
+def test_a_change_refuses_what_the_entity_itself_holds(name: str, advice: str) -> None:
+    box: Any = Box(name="a", label=Label(text="x"), pair=([], 1), notes=["n"])  # pyright: ignore[reportCallIssue] - an extra field
+    with pytest.raises(UpdateInvalid) as refused:
+        box.change(**{name: getattr(box, name)})
+    assert f"Box: {name} is the very" in str(refused.value)
+    assert advice in str(refused.value)
+
+
+def test_a_change_takes_copies_and_values_that_nobody_can_change() -> None:
+    box = Box(name="a", lines=["x"], label=Label(text="x"), point=Point(trail=(1,)))
+    assert not box.change(**box.model_dump()).actions
+    assert not box.change(point=box.point, since=box.since, name=box.name).actions
+    assert not box.change(lines=[*box.lines], label=box.label and box.label.model_copy()).actions
+    assert changes(box.change(lines=[*box.lines, "y"])) == "SET lines = L:[{'S': 'x'}, {'S': 'y'}]"
 
 
 @pytest.mark.parametrize("name", ["change", "ref", "refresh"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.errors import ConditionFailed, ItemInvalid
+from keyfold.errors import ConditionFailed, ItemInvalid, VersionConflict
 from keyfold.model import Entity, Index, Key, Table, attr, batch, computed_field, part, transaction
 from keyfold.store import Store, StoreSettings
 from keyfold.values import Item
@@ -132,8 +132,14 @@ def test_a_change_fails_if_the_old_form_was_written_since(
 ) -> None:
     ada = read(store)
     put(database, {**OLD, "name": {"S": "Ada King"}})
-    with pytest.raises(ConditionFailed):
+    with pytest.raises(VersionConflict, match="name changed since it was read") as conflict:
         store.run(ada.change(note="x"))
+    assert conflict.value.found == ADA.model_copy(update={"last": "King"})
+    # A failed condition of the caller's is no conflict.
+    again = read(store)
+    with pytest.raises(ConditionFailed) as failed:
+        store.run(again.change(note="x").where(Person.f.cents.eq(0)))
+    assert type(failed.value) is ConditionFailed
     assert "first" not in stored(database)
 
 
@@ -265,7 +271,7 @@ def test_a_change_that_passes_before_write_expects_what_was_upgraded(
     assert job is not None
     # Another program, in the old form.
     engine.execute("PutItem", {"TableName": "Stamped", "Item": {**old, "state": {"N": "1"}}})
-    with pytest.raises(ConditionFailed):
+    with pytest.raises(VersionConflict, match="state changed since it was read"):
         store.run(job.change(tries=1))
     found = store.run(job.refresh())
     assert found is not None
