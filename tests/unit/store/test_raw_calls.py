@@ -16,13 +16,21 @@ from keyfold.errors import (
     Unavailable,
     ValidationException,
 )
+from keyfold.model import Entity, Key, Table, part
 from tests.transports import Database
-from tests.unit.model.shop import User, accounts
 from tests.unit.policy.clinic import clinic
 from tests.unit.store.clinic_notes import fill
 from tests.unit.store.store_kinds import AnyStore, OpenStore
 
 Failure = tuple[KeyfoldError, bool]
+
+guests = Table("Guests", key=Key("pk"))
+
+
+class Guest(Entity, table=guests, key="GUEST#{name}"):
+    name: str = part()
+    email: str
+    visits: int = 0
 
 
 class FailingEngine:
@@ -51,23 +59,23 @@ def service(engine: Database) -> FailingEngine:
 
 @pytest.fixture
 def store(make_store: OpenStore, service: FailingEngine) -> AnyStore:
-    store = make_store(service, [accounts])
-    store.create_table(accounts)
-    store.run(User(name="ada", email="ada@x.org").create())
-    store.calls.clear()
-    service.done.clear()
+    store = make_store(service, [guests])
+    store.create_table(guests)
+    store.run(Guest(name="ada", email="ada@x.org").create())
+    for told in (store.calls, store.pauses, service.done):
+        told.clear()
     return store
 
 
-KEY = {"pk": {"S": "USER#ada"}, "sk": {"S": "USER"}}
-GET = {"TableName": "Accounts", "Key": KEY}
+KEY = {"pk": {"S": "GUEST#ada"}}
+GET = {"TableName": "Guests", "Key": KEY}
 SLOW = (ThrottlingException("slow down"), False)
 LOST = (InternalServerError("lost"), True)
 
 
 def count_up(**more: Any) -> dict[str, Any]:
     return {
-        "TableName": "Accounts",
+        "TableName": "Guests",
         "Key": KEY,
         "UpdateExpression": "ADD visits :one",
         "ExpressionAttributeValues": {":one": {"N": "1"}},
@@ -77,13 +85,13 @@ def count_up(**more: Any) -> dict[str, Any]:
 
 def test_a_raw_call_returns_the_response_as_it_is(store: AnyStore) -> None:
     assert store.execute("GetItem", GET)["Item"]["email"] == {"S": "ada@x.org"}
-    assert store.execute("DescribeTable", {"TableName": "Accounts"})["Table"]["TableName"]
+    assert store.execute("DescribeTable", {"TableName": "Guests"})["Table"]["TableName"]
 
 
 def test_hooks_are_told_of_raw_calls(store: AnyStore) -> None:
     store.execute("GetItem", {**GET, "ReturnConsumedCapacity": "TOTAL"})
     [record] = store.calls
-    assert (record.operation, record.tables, record.consumed) == ("GetItem", ("Accounts",), 0.5)
+    assert (record.operation, record.tables, record.consumed) == ("GetItem", ("Guests",), 0.5)
 
 
 def test_errors_of_the_service_are_raised_as_they_are(store: AnyStore) -> None:
@@ -119,7 +127,7 @@ def test_a_write_that_may_be_done_is_repeated_only_if_that_is_safe(
 
 def test_a_read_is_repeated_always(store: AnyStore, service: FailingEngine) -> None:
     service.failures = [LOST, LOST]
-    statement = {"Statement": "SELECT * FROM Accounts WHERE pk = 'USER#ada'"}
+    statement = {"Statement": "SELECT * FROM Guests WHERE pk = 'GUEST#ada'"}
     assert store.execute("ExecuteStatement", statement)["Items"]
     assert len(service.done) == 3
 

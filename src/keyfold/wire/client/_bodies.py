@@ -16,7 +16,8 @@ _MAY_HOLD_BINARY = re.compile(rb'"BS?"\s*:').search
 _GZIP_BITS = 31
 # Higher levels take twice the time to save a tenth of the bytes.
 _GZIP_LEVEL = 1
-
+# In orjson's message.
+_SURROGATES = "surrogates not allowed"
 
 # The threshold of AWS's own clients, for the services whose requests they compress.
 LEAST_GZIP_BYTES = 10 * 1024
@@ -36,7 +37,10 @@ def encode_request(request: dict[str, Any]) -> bytes:
         # Keys may be of a subclass of str, such as the members of a StrEnum.
         return orjson.dumps(request, _encode_binary, orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
-        raise SerializationException(str(error.__cause__ or error)) from None
+        reason = str(error.__cause__ or error)
+        if _SURROGATES in reason:
+            reason = "a text has an unpaired surrogate, which is not valid Unicode"
+        raise SerializationException(reason) from None
 
 
 def _encode_binary(value: object) -> str:

@@ -63,6 +63,11 @@ def test_values_that_are_not_json_are_refused(value: object) -> None:
         encode_request({"Key": {"n": {"N": value}}})
 
 
+def test_text_that_is_not_unicode_is_named() -> None:
+    with pytest.raises(SerializationException, match="a text has an unpaired surrogate"):
+        encode_request({"Key": {"n": {"S": "\ud800"}}})
+
+
 @pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'{"B":"no base64"}', b'{"BS":["?"]}'])
 def test_invalid_bodies_raise_response_garbled(body: bytes) -> None:
     with pytest.raises(ResponseGarbled):
