@@ -29,7 +29,7 @@ from keyfold.cli import (
     verify,
 )
 from keyfold.cli._errors import UsageError, asks_for_json, name_option, print_error
-from keyfold.cli._help import UncutGroup
+from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import show_examples
 from keyfold.errors import KeyfoldError
 
@@ -39,7 +39,7 @@ EXIT_USAGE = 2
 app = typer.Typer(
     name="keyfold",
     no_args_is_help=True,
-    cls=UncutGroup,
+    cls=WrappedHelpGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     # Plain help: it imports nothing extra, fits any terminal, and the reference pages show it.
     rich_markup_mode=None,

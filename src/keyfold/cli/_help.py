@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 _ANY_LENGTH = 1_000
 
 
-class UncutGroup(TyperGroup):
+class WrappedHelpGroup(TyperGroup):
     """A group of commands whose help wraps the commands' summaries instead of cutting them."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._help import UncutGroup
+from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import TableArgument, TableOption, show_examples
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ app = typer.Typer(
     name="export",
     help="Export parts of a declaration, such as a role as an IAM policy.",
     no_args_is_help=True,
-    cls=UncutGroup,
+    cls=WrappedHelpGroup,
     rich_markup_mode=None,
 )
 

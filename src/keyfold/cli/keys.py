@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._help import UncutGroup
+from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import AsJson, show_examples
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ app = typer.Typer(
     name="keys",
     help="Manage the access keys of `keyfold serve --auth`.",
     no_args_is_help=True,
-    cls=UncutGroup,
+    cls=WrappedHelpGroup,
     rich_markup_mode=None,
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from keyfold.cli._help import UncutGroup
+from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import AsJson, Database, show_examples
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ app = typer.Typer(
     name="letsgo",
     help="List, read, write and delete items of a LetsGo table.",
     no_args_is_help=True,
-    cls=UncutGroup,
+    cls=WrappedHelpGroup,
     rich_markup_mode=None,
 )
 

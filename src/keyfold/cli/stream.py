@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._help import UncutGroup
+from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import AsJson, Database, OneTableArgument, TableOption, show_examples
 from keyfold.cli._quantities import count_of
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     name="stream",
     help="Deliver a table's changes to handlers; manage dead letters.",
     no_args_is_help=True,
-    cls=UncutGroup,
+    cls=WrappedHelpGroup,
     rich_markup_mode=None,
 )
 

@@ -214,7 +214,7 @@ def _find_renaming_problems(
 ) -> Iterator[str]:
     kinds = declaration.kinds
     if len(set(kinds)) != len(kinds) or not all(kinds):
-        yield f"{name}: kind={kinds!r} lists the same value twice, or an empty one."
+        yield f"{name}: kind={kinds!r} lists the same value twice, or an empty one. List each once."
     held = {part.held_by.name for part in keys if part.held_by is not None}
     for field in codec.renamed:
         if field.name in held:
