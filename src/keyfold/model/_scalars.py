@@ -201,7 +201,18 @@ def encode_expiry(value: Any) -> AttributeValue:
     """Encode a datetime as Unix time in whole seconds, rounded up so as not to expire early."""
     if isinstance(value, Placeholder):
         return {"N": str(value)}
-    return encode_int(-(-_microseconds(value) // _MICROSECONDS))
+    return encode_int(_whole_seconds(value))
+
+
+def round_expiry(value: Any) -> Any:
+    """Return an expiry as it is read back, in whole seconds; what is not a datetime stays as it is."""
+    if not isinstance(value, datetime):
+        return value
+    return _EPOCH + timedelta(seconds=_whole_seconds(value))
+
+
+def _whole_seconds(value: Any) -> int:
+    return -(-_microseconds(value) // _MICROSECONDS)
 
 
 def _microseconds(value: Any) -> int:

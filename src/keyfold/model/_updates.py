@@ -56,7 +56,7 @@ from keyfold.model._paths import (
     value_operand,
 )
 from keyfold.model._requests import Chain, Request, resolve_now
-from keyfold.model._scalars import encode_expiry
+from keyfold.model._scalars import encode_expiry, round_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._unique import find_unique_sources
 from keyfold.model._upgrades import expect_not_upgraded
@@ -496,11 +496,14 @@ class Update(Write[E_co], Generic[E_co]):
         ]
 
     def _assigned(self, now: datetime | Moment = now) -> Mapping[str, Any]:
-        """Return the fields that are set as a whole, UpdatedAt included."""
+        """Return the fields that are set as a whole, UpdatedAt and the expiry included."""
         assigned, completion = self.assigned or {}, self.schema.completion
-        if completion is None or completion.updated is None or not self._changes:
-            return assigned
-        return {**assigned, completion.updated.name: now}
+        if completion is not None and completion.updated is not None and self._changes:
+            assigned = {**assigned, completion.updated.name: now}
+        if self.expiry is not None and self.schema.ttl_field is not None:
+            expires = self.expiry if isinstance(now, Moment) else self.expiry.resolve(now)
+            assigned = {**assigned, self.schema.ttl_field.name: round_expiry(expires)}
+        return assigned
 
     def _index_actions(self, now: datetime) -> list[Action]:
         actions: dict[str, Action] = {}

@@ -322,3 +322,36 @@ def test_validators_see_an_expiry_that_a_put_sets(open_store: OpenStore) -> None
     with pytest.raises(ValidationError, match="a permanent lease does not end"):
         store.run(request)
     assert store.run(Lease.get(id="1")) is None
+
+
+# Updates: validators and computed fields that depend on the expiry block them, index keys follow.
+
+rooms = Table("Rooms", key=Key("pk"), indexes=[by_end], ttl="ends")
+
+
+class Room(Entity, table=rooms, key="ROOM#{id}", indexes={by_end: ("{owner}", "{ends}")}):
+    id: str
+    owner: str = "ada"
+    guests: int = 0
+    ends: Expiry | None = None
+
+
+def test_index_keys_follow_an_expiry_that_an_update_sets(
+    open_store: OpenStore, clock: Clock
+) -> None:
+    store = open_store(rooms)
+    store.run(Room(id="1").create())
+    clock.advance(timedelta(milliseconds=300))
+    upsert = Room.update(id="1").increment(Room.f.guests).expiring_in(3 * HOUR).or_create()
+    new = Room.update(id="2").increment(Room.f.guests).expiring_in(3 * HOUR).or_create()
+    for make in (
+        lambda: Room.update(id="1").expiring_in(HOUR),
+        lambda: Room(id="1").update().expiring_in(2 * HOUR),
+        lambda: upsert,
+        lambda: new,
+        lambda: new,
+    ):
+        room = store.run(make())
+        assert room.ends is not None
+        assert list(store.run(Room.query(by_end, owner="ada", ends=room.ends)))[-1:] == [room]
+        clock.advance(1)
