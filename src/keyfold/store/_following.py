@@ -333,7 +333,7 @@ class Worker:
         try:
             change = self._reader().read(record, handler)
         except ItemInvalid as error:
-            self._log_failure(handler, error, 0, is_last=True)
+            self._log_failure(handler, error, "was not called", is_last=True)
             return error, 0
         number = 0
         while True:
@@ -345,7 +345,8 @@ class Worker:
                     yield from plan(self._settings, request)
             except Exception as error:  # noqa: BLE001 - handlers may raise anything
                 is_last = number >= self._options.attempts
-                self._log_failure(handler, error, number, is_last=is_last)
+                attempt = f"failed on attempt {number} of {self._options.attempts}"
+                self._log_failure(handler, error, attempt, is_last=is_last)
                 if is_last:
                     return error, number
             else:
@@ -354,17 +355,16 @@ class Worker:
             yield _HANDLER_BACKOFF.pause(number)
 
     def _log_failure(
-        self, handler: Handler[Any], error: Exception, attempt: int, *, is_last: bool
+        self, handler: Handler[Any], error: Exception, fact: str, *, is_last: bool
     ) -> None:
-        """Log that a handler failed, with the traceback."""
+        """Log that a handler failed, or could not be called, with the traceback."""
         _LOG.log(
             logging.ERROR if is_last else logging.WARNING,
-            "follower %r of %s: handler %s failed on attempt %d of %d; %s",
+            "follower %r of %s: handler %s %s; %s",
             self._options.name,
             self._options.table.name,
             handler.name,
-            attempt,
-            self._options.attempts,
+            fact,
             "the change becomes a dead letter" if is_last else "retrying",
             exc_info=error,
         )

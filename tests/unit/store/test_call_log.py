@@ -111,6 +111,7 @@ def test_failures_of_handlers_are_logged_with_tracebacks(
 
     class Note(Entity, table=notes, key="NOTE#{id}"):
         id: str
+        length: int = 0
 
     @notes.on_change(Note)
     def burn(change: Change[Note]) -> None:
@@ -131,6 +132,15 @@ def test_failures_of_handlers_are_logged_with_tracebacks(
         assert record.exc_info[1] is not None
     assert 'raise RuntimeError("it does not burn")' in caplog.text
     assert SECRET not in caplog.text
+    caplog.clear()
+    with dynamodb() as service:
+        store = service.open(notes)
+        item = {"pk": {"S": "NOTE#1"}, "id": {"S": "1"}, "length": {"S": "long"}}
+        store.execute("PutItem", {"TableName": "Notes", "Item": item})
+        store.follow(notes, start="oldest", attempts=2, until_caught_up=True)
+    assert caplog.records[-1].getMessage() == (
+        "follower 'default' of Notes: handler burn was not called; the change becomes a dead letter"
+    )
 
 
 def test_a_hook_may_be_given_alone() -> None:
