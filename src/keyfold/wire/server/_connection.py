@@ -25,8 +25,9 @@ from keyfold.wire.server._requests import (
     HttpRequest,
     WireCall,
     answer_call,
-    find_operation_fast,
+    find_target,
     finish_answer,
+    match_authorization,
     offer_compression,
 )
 from keyfold.wire.server._scheduler import INLINE_READS, Outcome
@@ -266,30 +267,19 @@ class ServerConnection(asyncio.Protocol):
             # Trailers of this request must not become headers of the next one.
             self._raw_headers.clear()
             self._gathered.clear()
-        operation = find_operation_fast(method, url, headers)
+        state, operation = self._state, find_target(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
-        if (
+        # Whether it is a read with nothing to queue: the fast path.
+        is_direct = not (
             operation not in INLINE_READS
             or is_busy
             or not keeps_alive
             or len(body) >= LEAST_REQUEST_BYTES
             or b"origin" in headers
-            or not self._state.reads_inline
-        ):
-            self._backlog.append(
-                HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
-            )
-            self._pump()
-            return
-        # The fast path of reads: there is nothing to queue.
-        assert operation is not None  # it is one of INLINE_READS
-        state = self._state
-        if state.is_plain:
-            outcome = state.scheduler.read_now(operation, body)
-            if outcome is not None:
-                self._write_response(outcome, headers)
-                return
-        elif state.is_fast and not self._repeated:
+            or not state.reads_inline
+        )
+        if is_direct and state.is_checked and not self._repeated:
+            assert operation is not None  # it is one of INLINE_READS
             started = state.monotonic()
             answered = state.read_checked(operation, headers, body, is_prompt=is_prompt)
             if answered is not None:
@@ -299,8 +289,20 @@ class ServerConnection(asyncio.Protocol):
                     seconds = state.monotonic() - started
                     state.metrics.note_read(operation, seconds, consumed)
                 return
+        if not match_authorization(headers.get(b"authorization", b"")):
+            operation, is_direct = None, False
+        if is_direct and state.is_plain:
+            assert operation is not None  # as above
+            outcome = state.scheduler.read_now(operation, body)
+            if outcome is not None:
+                self._write_response(outcome, headers)
+                return
         request = HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
-        self._read(request, WireCall(operation, body, AMZ_JSON))
+        if is_direct and operation is not None:
+            self._read(request, WireCall(operation, body, AMZ_JSON))
+        else:
+            self._backlog.append(request)
+            self._pump()
 
     # Answering.
 

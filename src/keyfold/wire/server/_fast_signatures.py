@@ -85,7 +85,8 @@ class KeyFinder(Protocol):
 class FastVerifier:
     """Finds the authorizers of requests in the usual form whose signatures are certainly valid.
 
-    The usual form is the one that `find_operation_fast` recognises, without repeated headers.
+    The usual form is the one that `find_target` recognises, without repeated headers. A client
+    that is known has an Authorization in the usual form, too.
     """
 
     def __init__(self, verifier: Verifier, keys: KeyFinder, clock: Clock) -> None:
@@ -100,7 +101,7 @@ class FastVerifier:
 
         `is_shared` is that of `Keyring.find`.
         """
-        authorization = headers[b"authorization"]
+        authorization = headers.get(b"authorization", b"")
         client = self._clients.get(authorization[:-SIGNATURE_LENGTH])
         if client is None:
             return None

@@ -31,7 +31,13 @@ from keyfold.wire.server._authorizers import (
 )
 from keyfold.wire.server._fast_signatures import FastVerifier
 from keyfold.wire.server._keyring import AccessKey, Keyring
-from keyfold.wire.server._requests import Headers, HttpRequest, WireCall, is_usual
+from keyfold.wire.server._requests import (
+    Headers,
+    HttpRequest,
+    WireCall,
+    is_usual,
+    match_authorization,
+)
 from keyfold.wire.server._signatures import UNRECOGNIZED, Verifier
 
 _REGION = "us-east-1"
@@ -57,9 +63,11 @@ class Gate(Protocol):
     def find_authorizer(
         self, headers: Headers, body: bytes, *, is_shared: bool = False
     ) -> Authorizer | None:
-        """Return the authorizer of a request in the usual form, for the fast path of reads.
+        """Return the authorizer of a request, for the fast path of reads.
 
-        None unless its principal is certain: `find_refusal` decides then. With `is_shared`, one
+        The request has the form that `find_target` recognises, without repeated headers. None
+        unless its principal and the form of its Authorization are certain: `find_refusal` decides
+        then. With `is_shared`, one
         check for changed files serves for all requests until `end_sharing`.
         """
         ...
@@ -146,13 +154,14 @@ class OpenGate:
 
     def find_authorizer(
         self,
-        headers: Headers,  # noqa: ARG002 - Gate's signature
-        body: bytes,  # noqa: ARG002
+        headers: Headers,
+        body: bytes,  # noqa: ARG002 - Gate's signature
         *,
         is_shared: bool = False,  # noqa: ARG002
     ) -> Authorizer | None:
-        """Return the one authorizer."""
-        return self._authorizer
+        """Return the one authorizer, if the Authorization has the usual form."""
+        is_usual = match_authorization(headers.get(b"authorization", b""))
+        return self._authorizer if is_usual else None
 
     def end_sharing(self) -> None:
         """Do nothing: the policy stays the same while the server runs."""

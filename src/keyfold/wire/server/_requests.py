@@ -36,8 +36,8 @@ Headers = dict[bytes, bytes]
 
 _TARGETS = {row.target.encode(): name for name, row in OPERATIONS.items()}
 
-# The form that clients use. Anything else takes the slow path, `_read_fully`.
-_match_authorization = re.compile(
+# Matches an Authorization in the form that clients use.
+match_authorization = re.compile(
     rb"AWS4-HMAC-SHA256 Credential=[^,]*/aws4_request, ?SignedHeaders=[^,]+, ?Signature=."
 ).match
 
@@ -60,7 +60,8 @@ class HttpRequest(NamedTuple):
     headers: Headers
     body: bytes
     keeps_alive: bool
-    # What `find_operation_fast` returned.
+    # The operation of a request in the form that clients use; None for any other form, which
+    # `_read_fully` reads.
     operation: str | None
     # All headers in the order received, if one is repeated; only kept if signatures are verified.
     repeated: Sequence[tuple[bytes, bytes]] = ()
@@ -100,11 +101,13 @@ class WireCall:
         return orjson.dumps(response)
 
 
-def find_operation_fast(method: bytes, url: bytes, headers: Headers) -> str | None:
-    """Return the operation of a request in the form that clients use; None for any other form."""
+def find_target(method: bytes, url: bytes, headers: Headers) -> str | None:
+    """Return the operation of a request in the form that clients use; None for any other form.
+
+    Its Authorization may have any form: `match_authorization` tells.
+    """
     if (
         headers.get(b"content-type") == AMZ_JSON
-        and _match_authorization(headers.get(b"authorization", b""))
         and b"content-encoding" not in headers
         and method == b"POST"
         and url == b"/"

@@ -16,7 +16,13 @@ from keyfold.wire.server._capacity import ask_for_capacity
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._requests import Headers, HttpRequest, WireCall, read_call
+from keyfold.wire.server._requests import (
+    Headers,
+    HttpRequest,
+    WireCall,
+    match_authorization,
+    read_call,
+)
 from keyfold.wire.server._scheduler import Scheduler, report_failure
 from keyfold.wire.server._tokens import TOKENED, scope_token_to_principal
 
@@ -71,8 +77,8 @@ class ServerState:
         # Whether reads run on the event loop: not if something else than an engine is served.
         self.reads_inline = scheduler.engine is not None
         # Whether reads may take a fast path, and whether that has neither to check nor count them.
-        self.is_fast = access_log is None
         self.is_plain = access_log is None and metrics is None and gate is None
+        self.is_checked = access_log is None and not self.is_plain
         self.clients: set[ConnectedClient] = set()
         self.metrics = metrics
         self._access_log = access_log
@@ -145,7 +151,7 @@ class ServerState:
 
         With it comes its ConsumedCapacity, if it was asked for, by the caller or for the metrics.
 
-        The request has the form that `find_operation_fast` recognises, without repeated headers.
+        The request has the form that `find_target` recognises, without repeated headers.
         The reads of a loop iteration share one check of the files of keys and policies, as they
         share a view. `is_prompt` says that the request is the first in the data that its
         connection received in this iteration, so that it was being sent before the iteration
@@ -157,6 +163,8 @@ class ServerState:
         try:
             is_shared = scheduler.begin_read(engine)
             if gate is None:
+                if not match_authorization(headers.get(b"authorization", b"")):
+                    return None
                 request = parse_body(body)
             else:
                 authorizer = gate.find_authorizer(headers, body, is_shared=is_shared and is_prompt)

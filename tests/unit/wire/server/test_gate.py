@@ -334,6 +334,22 @@ def test_one_policy_may_apply_to_all_requests(engine: Engine, keys: Path) -> Non
     wire.close()
 
 
+def test_a_policy_for_all_requests_does_not_replace_the_authorization(
+    engine: Engine, keys: Path
+) -> None:
+    statement = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
+    path = keys.parent / "open.json"
+    path.write_text(json.dumps({"Statement": statement}))
+    wire = Wire(engine, gate=make_policy_gate(str(path), engine.find_key_names))
+    (response,) = wire.exchange(ask("GetItem", get("U#ada#P")))
+    assert response.status == 200
+    for authorization in (None, "AWS4-HMAC-SHA256 Credential=x", "Basic x"):
+        (response,) = wire.exchange(ask("GetItem", get("U#ada#P"), Authorization=authorization))
+        assert response.status == 400
+        assert "Auth" in response.json["message"]
+    wire.close()
+
+
 # What the gate does not guard.
 
 

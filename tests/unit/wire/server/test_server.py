@@ -235,6 +235,19 @@ def test_metrics_count_calls_errors_time_and_capacity(engine: Engine) -> None:
     assert f'{capacity}{{table="{TABLE}",operation="PutItem"}} 1' in lines
 
 
+@pytest.mark.parametrize("authorization", [None, "AWS4-HMAC-SHA256 Credential=x", "Basic x"])
+def test_metrics_change_nothing_for_reads_without_a_usual_authorization(
+    engine: Engine, authorization: str | None
+) -> None:
+    sent = get("a", Authorization=authorization)
+    with Server(engine).running() as plain, Server(engine, metrics=Metrics()).running() as counted:
+        expected, response = exchange(plain, sent), exchange(counted, sent)
+        lines = scrape(counted)
+    assert (response.status, response.body) == (expected.status, expected.body)
+    assert response.status == 400
+    assert any(line.startswith("keyfold_errors_total{") for line in lines)
+
+
 def test_metrics_of_several_processes_add_up() -> None:
     one, other = Metrics(), Metrics()
     for metrics, count in ((one, 2), (other, 3)):
