@@ -68,8 +68,8 @@ def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]: 
 def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]:
     """Combine gets, puts and deletes that may take effect independently.
 
-    Raises BatchInvalid for requests that have conditions, and for writes of entities with unique
-    fields.
+    Raises BatchInvalid for requests that have conditions, for writes of entities with unique
+    fields, and for deletes of entities whose keys other entities can have.
     """
     members = tuple(requests)
     for each in members:
@@ -81,6 +81,12 @@ def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]:
                     raise BatchInvalid(
                         f"{schema.name} has unique fields, whose guard items a batch cannot write",
                         "Run each write alone, or in a transaction.",
+                    )
+                if isinstance(each, Delete) and each.other_entities() is not None:
+                    raise BatchInvalid(
+                        f"other entities can have the key of a {schema.name}, so its deletes have "
+                        "a condition, which batches do not take",
+                        "Run each delete alone, or in a transaction.",
                     )
                 if each.condition() is not None:
                     raise BatchInvalid(

@@ -85,7 +85,8 @@ def _delete_by_key(cls: Any, **parts: Any) -> Delete[Any]:
 
     The class takes the fields of the key; an instance knows them: `song.delete()`. If the instance
     has a Version field, the deletion fails with VersionConflict if the entity was written since it
-    was read. Deleting an entity that no longer exists is not an error.
+    was read. Deleting an entity that no longer exists is not an error. An item of another entity
+    with the same key, which the table's type attribute tells, is left alone.
     """
     schema: EntitySchema = cls.keyfold_schema()
     return Delete(schema.table, schema, *schema.make_key(parts))

@@ -144,6 +144,15 @@ class TableLike(Protocol):
         """The attribute with the time at which an item expires; None if items do not expire."""
         ...
 
+    @property
+    def fallback(self) -> Any:
+        """The schema of the entity of items that match no other entity; None if there is none."""
+        ...
+
+    def find_sharing(self, schema: Any) -> tuple[Any, ...]:
+        """Return the schemas of the other entities that can have the keys of this one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Shard:

@@ -28,6 +28,7 @@ from keyfold.model._queries import make_query
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._requests import Request
 from keyfold.model._schemas import EntitySchema, ItemMismatch
+from keyfold.model._shared_keys import find_sharing, key_templates
 from keyfold.model._table_problems import find_problems
 from keyfold.model._unique import find_shared_guards
 from keyfold.policy import Layout, Role
@@ -113,6 +114,8 @@ class Table:
         self._pending: list[tuple[type[BaseModel], Declaration]] = []
         self._fallback: EntitySchema | None = None
         self._is_checked = False
+        # For each entity, the others that can have its keys, once that was asked for.
+        self._sharing: dict[str, tuple[EntitySchema, ...]] = {}
         # Whether the table has guard items, which keep the values of unique fields unique.
         self.has_guards = False
         problems = find_problems(
@@ -284,6 +287,7 @@ class Table:
                 return None
             self._fallback = schema
         self.entities[schema.name] = schema
+        self._sharing.clear()
         self.has_guards = self.has_guards or bool(schema.unique)
         return schema
 
@@ -339,17 +343,14 @@ class Table:
         problems: list[str] = []
         own = [schema for schema in self.entities.values() if schema is not self._fallback]
         for one, other in combinations(own, 2):
-            templates = [
-                [part.template for part in schema.keys if part.template is not None]
-                for schema in (one, other)
-            ]
-            if any(len(each) != len(self.key.names) for each in templates):
+            templates, others = key_templates(one), key_templates(other)
+            if templates is None or others is None:
                 problems.append(
                     f"{one.name} and {other.name}: an entity with a free-form key must be the only "
                     "one in its table, or the table's fallback."
                 )
                 continue
-            example = find_collision(templates[0], templates[1])
+            example = find_collision(templates, others)
             if example is not None:
                 problems.append(
                     f"{one.name} and {other.name} can both have the key {example}. "
@@ -456,6 +457,13 @@ class Table:
         if schema is not self._fallback:
             return True
         return not any(other.fits(item) for other in self.entities.values() if other is not schema)
+
+    def find_sharing(self, schema: EntitySchema) -> tuple[EntitySchema, ...]:
+        """Return the other entities that can have the keys of this one."""
+        found = self._sharing.get(schema.name)
+        if found is None:
+            found = self._sharing[schema.name] = tuple(find_sharing(schema, self.entities.values()))
+        return found
 
     def check_index(self, index: Index) -> Index:
         """Return an index if it belongs to the table; raises QueryInvalid if it does not."""

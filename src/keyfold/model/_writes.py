@@ -16,9 +16,9 @@ from keyfold.expressions import (
     Comparison,
     Condition,
     FunctionCall,
-    In,
     Path,
     RequestPrinter,
+    holds_for_absent_item,
     join_all,
 )
 from keyfold.model._any_values import decode_any, encode_any
@@ -32,6 +32,7 @@ from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._requests import Chain, DerivedRequest, Request, SingleRequest, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
+from keyfold.model._shared_keys import is_free_of_others, is_of_kind
 from keyfold.model._upgrades import without_upgrade
 from keyfold.values import Item
 
@@ -62,13 +63,8 @@ def chain_after(write: Write[Any], make: Callable[[Any], Request[Any]]) -> Chain
 def entity_exists(schema: EntitySchema) -> Condition:
     """Return the condition that the item exists, and is not of another entity with the same key."""
     exists: Condition = FunctionCall("attribute_exists", (Path((schema.partition.attribute,)),))
-    if schema.type_attribute is None:
-        return exists
-    path, kinds = Path((schema.type_attribute[0],)), schema.kinds
-    own: Condition = Comparison("=", path, {"S": kinds[0]})
-    if len(kinds) > 1:
-        own = In(path, tuple({"S": kind} for kind in kinds))
-    return exists & (FunctionCall("attribute_not_exists", (path,)) | own)
+    own = is_of_kind(schema)
+    return exists if own is None else exists & own
 
 
 class Write(SingleRequest[E_co], Generic[E_co]):
@@ -291,7 +287,11 @@ class CreateOrGet(DerivedRequest[E_co], Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class Delete(Write[E_co | None], Generic[E_co]):
-    """A request that deletes an entity; returns the deleted entity, or None if there was none."""
+    """A request that deletes an entity; returns the deleted entity, or None if there was none.
+
+    If the key has an item of another entity, which the table's type attribute tells, it is left
+    alone, as if there were none; a transaction fails with NotFound then.
+    """
 
     table: TableLike
     schema: EntitySchema
@@ -334,9 +334,23 @@ class Delete(Write[E_co | None], Generic[E_co]):
         return replace(self, returns_nothing=True)  # type: ignore[return-value]
 
     def condition(self) -> Condition | None:
-        """Return the caller's condition and that on the version, for an item that has not expired."""
-        whole = join_all(self._version_condition(), self.where_condition)
+        """Return the whole condition: the caller's, and those on version, entity and expiry."""
+        whole = join_all(self.other_entities(), self.own_condition())
         return as_if_deleted(self.table, _cover(self.schema, whole))
+
+    def other_entities(self) -> Condition | None:
+        """Return the condition that the item is not of another entity; None if it cannot be."""
+        return is_free_of_others(self.schema)
+
+    def own_condition(self) -> Condition | None:
+        """Return the caller's condition and that on the version."""
+        return join_all(self._version_condition(), self.where_condition)
+
+    @property
+    def needs_entity(self) -> bool:
+        """Whether the condition fails if the entity does not exist."""
+        condition = _cover(self.schema, self.own_condition())
+        return condition is not None and not holds_for_absent_item(condition)
 
     def _version_condition(self) -> Condition | None:
         field = self.schema.version_field

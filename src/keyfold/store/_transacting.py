@@ -45,7 +45,13 @@ from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_unstorable
 from keyfold.store._retries import BACKOFF
-from keyfold.store._writing import decode_for, decode_written, explain_failure, written
+from keyfold.store._writing import (
+    decode_for,
+    decode_written,
+    explain_failure,
+    is_nothing_to_delete,
+    written,
+)
 from keyfold.values import AttributeValue, Item
 
 # How often a write to an entity with unique fields is attempted while others change that entity.
@@ -97,6 +103,8 @@ def plan_guarded(context: RunContext, request: Write[Any], calls: Calls) -> Plan
         actions = yield from _carry_out(context, Transaction((request,)), call)
     except TransactionFailed as failure:
         (reason,) = failure.reasons
+        if is_nothing_to_delete(request, reason):
+            return None
         raise reason or failure from None
     if isinstance(request, Put):
         return written(context, request)

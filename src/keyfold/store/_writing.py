@@ -54,7 +54,10 @@ def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[A
             as_stored = replace(request, as_stored=item)
             again = ApiCall(call.operation, as_stored.to_dynamodb(now=context.now), authority=STORE)
             return (yield from plan_write(context, as_stored, (again,)))
-        raise explain_failure(context, request, item) from None
+        failure = explain_failure(context, request, item)
+        if is_nothing_to_delete(request, failure):
+            return None
+        raise failure from None
     return _result_of(context, request, response.get("Attributes"))
 
 
@@ -133,6 +136,8 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
     """
     schema = request.schema
     key = show_item(request.item_key)
+    if isinstance(request, Delete) and _is_left_to_others(request, item):
+        return NotFound(schema.name, key, "another entity has its key")
     if request.returns_nothing:
         return ConditionFailed(schema.name, key, "the condition does not hold")
     ttl = schema.table.ttl
@@ -169,6 +174,25 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
         case _:
             pass
     return ConditionFailed(schema.name, key, "the condition does not hold", found)
+
+
+def is_nothing_to_delete(request: Write[Any], failure: Exception | None) -> bool:
+    """Return whether a deletion failed because the entity does not exist, which is no error."""
+    return isinstance(request, Delete) and isinstance(failure, NotFound)
+
+
+def _is_left_to_others(request: Delete[Any], item: Item | None) -> bool:
+    """Return whether a deletion failed for no other reason than that the item is of another entity."""
+    condition = request.other_entities()
+    if condition is None or request.needs_entity:
+        return False
+    if request.returns_nothing and request.own_condition() is not None:
+        # Which of the two failed would reveal something of the item.
+        return False
+    if item is None:
+        # There is no other condition, apart from those on the guards of unique fields.
+        return request.returns_nothing and not request.schema.unique
+    return not compile_condition(condition).holds(item)
 
 
 def _find_bound(request: Write[Any], item: Item | None) -> str | None:
