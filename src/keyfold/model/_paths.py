@@ -170,7 +170,21 @@ class FieldPath(Comparable[Any]):
                 raise FieldUnknown(repr(self), name, tuple(codec.model.fields))
         elif codec.kinds and "M" not in codec.kinds:
             raise PathInvalid(f"{self!r}{text}", f"{self!r} is not a map, so it has no {name!r}")
-        return self._inside(text, name, codec.members or _ANY)
+        stored, member = self._find_in_union(name, text)
+        return self._inside(text, stored, member or codec.members or _ANY)
+
+    def _find_in_union(self, name: str, text: str) -> tuple[str, ValueCodec | None]:
+        """Return the attribute of a field in the models of a union, and its codec if only one has it.
+
+        Raises PathInvalid if the models store it under several names.
+        """
+        models = [each.model for each in self._info.codec.options if each.model is not None]
+        found = [each.fields[name] for each in models if name in each.fields]
+        names = {each.stored for each in found}
+        if len(names) > 1:
+            listed = ", ".join(sorted(names))
+            raise PathInvalid(f"{self!r}{text}", f"it is stored under several names: {listed}")
+        return (names.pop() if names else name), (found[0].codec if len(found) == 1 else None)
 
     def _inside(
         self,
