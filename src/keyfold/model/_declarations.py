@@ -92,7 +92,7 @@ def build_schema(
     problems += _find_special_problems(entity, codec, keys, table)
     if len(problems) > found:
         return None
-    kinds = declaration.kinds or (name,)
+    kinds = declaration.kinds
     unique = make_unique_fields(declaration.unique, codec, kinds[-1])
     problems += find_guard_name_problems(name, unique.values())
     if len(problems) > found:
@@ -213,6 +213,8 @@ def _find_renaming_problems(
     reserved: set[str],
 ) -> Iterator[str]:
     kinds = declaration.kinds
+    if not kinds:
+        yield f"{name}: kind=() lists no value. Leave it out for {name!r}, the name of the class."
     if len(set(kinds)) != len(kinds) or not all(kinds):
         yield f"{name}: kind={kinds!r} lists the same value twice, or an empty one. List each once."
     held = {part.held_by.name for part in keys if part.held_by is not None}

@@ -107,7 +107,7 @@ def _read_declaration(name: str, options: EntityOptions, upgrade: Upgrade | None
         index_templates={
             index: _read_templates(each) for index, each in options.get("indexes", {}).items()
         },
-        kinds=_as_tuple(options.get("kind", ())),
+        kinds=_as_tuple(options.get("kind", name)),
         unique=read_unique(options.get("unique", ())),
         shard=_read_shard(name, key),
         is_fallback=options.get("fallback", False),

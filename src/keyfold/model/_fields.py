@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticUndefined
 
 from keyfold.errors import DeclarationInvalid
 from keyfold.model._own_codecs import Codec
+from keyfold.model._scalars import round_expiry
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,13 @@ class TimeOfWrite:
     """
 
 
+def _to_whole_seconds(value: datetime) -> datetime:
+    """Round an expiry up to whole seconds, as it is stored: index keys are made from the same time."""
+    return value if not value.microsecond else round_expiry(value)
+
+
 UnixTime = Annotated[datetime, UnixSeconds()]
-Expiry = Annotated[datetime, UnixSeconds(), Expires()]
+Expiry = Annotated[datetime, AfterValidator(_to_whole_seconds), UnixSeconds(), Expires()]
 Version = Annotated[int, CountsWrites()]
 CreatedAt = Annotated[datetime, TimeOfCreation()]
 UpdatedAt = Annotated[datetime, TimeOfWrite()]

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, computed_field
 
 from keyfold.errors import ValueInvalid
 from keyfold.keys import Ulid
-from keyfold.model import Entity, Expiry, Key, Table, UnixTime, attr, part
+from keyfold.model import Entity, Expiry, Index, Key, Table, UnixTime, attr, part
 from keyfold.model._tables import Naming
 from keyfold.values import Item
 
@@ -423,3 +423,20 @@ def test_names_follow_one_rule_for_the_table_and_what_is_nested() -> None:
             numbered: {"N": "1"},
         }
         assert Named.keyfold_schema().decode(item) == named
+
+
+def test_an_expiry_has_whole_seconds_as_it_is_stored() -> None:
+    by_end = Index("ByEnd", key=Key("end_pk", "end_sk"))
+    sessions = Table("Sessions", key=Key("pk"), indexes=[by_end], ttl="ends")
+
+    class Session(Entity, table=sessions, key="S#{id}", indexes={by_end: ("END", "{ends}")}):
+        id: str = part()
+        ends: Expiry
+
+    exact = datetime(2030, 1, 1, 0, 0, 0, 1, tzinfo=UTC)
+    session = Session(id="1", ends=exact)
+    assert session.ends == datetime(2030, 1, 1, 0, 0, 1, tzinfo=UTC)
+    item = session.put().to_dynamodb()["Item"]
+    assert item["ends"] == {"N": str(int(session.ends.timestamp()))}
+    assert item["end_sk"] == {"S": "2030-01-01T00:00:01.000000Z"}
+    assert Session.keyfold_schema().decode(item) == session

@@ -341,6 +341,7 @@ def test_an_update_of_another_kind_finds_nothing(members: AnyStore, database: Da
         ({"name": attr("n", was="pk")}, {}, "was='pk' is the name"),
         ({"name": attr("n", was="kind")}, {}, "was='kind' is the name"),
         ({}, {"kind": ("A", "A")}, "lists the same value twice"),
+        ({}, {"kind": ()}, "lists no value"),
         ({}, {"kind": ("A", "")}, "or an empty one"),
     ],
 )
