@@ -94,6 +94,8 @@ class EntitySchema:
     known_names: frozenset[str] = field(init=False)
     # Every attribute that the schema writes, and the former names of those.
     declared_names: frozenset[str] = field(init=False)
+    # The index keys and computed fields, which follow from the fields.
+    derived_attributes: frozenset[str] = field(init=False)
     # Whether a field, or a nested one, has former attribute names.
     has_former_names: bool = field(init=False)
     # Precomputed steps of encoding and decoding an item.
@@ -135,6 +137,9 @@ class EntitySchema:
         former = (name for each in self.codec.renamed for name in each.former)
         self.declared_names = self.own_attributes.union(self.codec.by_stored, former)
         self.known_names = self.declared_names.union(self.fields)
+        primary = {part.attribute for part in self.keys}
+        typed = () if self.type_attribute is None else self.type_attribute[:1]
+        self.derived_attributes = self.own_attributes.difference(primary, typed)
         self.has_former_names = has_former_names(self.codec)
         self._prepare_encoding()
         self._prepare_decoding()

@@ -58,6 +58,11 @@ def keep_upgraded(
     }
 
 
+def is_upgraded(entity: Any) -> bool:
+    """Return whether an upgrade has changed an entity that was read."""
+    return UPGRADED in entity.__dict__
+
+
 def find_upgraded(schema: EntitySchema, entity: Any) -> list[str]:
     """Return the fields that an upgrade has changed, by name; none if there was no upgrade."""
     by_stored = schema.codec.by_stored

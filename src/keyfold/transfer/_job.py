@@ -160,7 +160,7 @@ class TransferJob:
         rejects = list(batch.rejects)
         for item in batch.items:
             try:
-                entity = self.classifier.name_entity(item)
+                entity = self.classifier.classify(item)
             except ItemMismatch as error:
                 rejects.append(Reject(str(error), item))
                 continue

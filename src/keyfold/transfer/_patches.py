@@ -97,7 +97,7 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     sets = {
         name: rendered[name]
         for name in sorted(rendered.keys() - key.keys())
-        if name not in item or not _is_same(item[name], rendered[name])
+        if name not in item or not is_same_value(item[name], rendered[name])
     }
     named, upgraded = schema.current_forms(restored)
     # Former names, and what an upgrade dropped.
@@ -133,7 +133,8 @@ def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:
         )
 
 
-def _is_same(one: AttributeValue, other: AttributeValue) -> bool:
+def is_same_value(one: AttributeValue, other: AttributeValue) -> bool:
+    """Return whether two normalised values are equal, with sets in any order."""
     return to_canonical({"": one}) == to_canonical({"": other})
 
 

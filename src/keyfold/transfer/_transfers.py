@@ -85,9 +85,10 @@ def copy_table(
 ) -> Summary:
     """Copy a table's items to another table, in the same database or in another one.
 
-    With a declaration, items that do not match it go to the rejects file, as do those with a
-    unique value that another item has; guards are made for the others. If `options.creates` is
-    set, a missing target table is created: from the declaration, or with the source's schema.
+    With a declaration, items that do not match it go to the rejects file, as do those whose index
+    keys or computed fields contradict their fields, and those with a unique value that another item
+    has; guards are made for the others. If `options.creates` is set, a missing target table is
+    created: from the declaration, or with the source's schema.
     Raises TableMissing, TargetNotEmpty, CheckpointUnusable, FileTaken, and WriteRefused for a
     target that keeps values unique, if there is no declaration.
     """
@@ -166,11 +167,11 @@ def load_table(
     """Write the items of a file or a folder to a table.
 
     `form` is as for `dump_table`; None detects it. With a declaration, items that do not match it
-    go to the rejects file, as do those with a unique value that another item has; guards are made
-    for the others, and a missing table can be created. `entity` names the entity of a CSV file; for
-    other files, only its items are loaded. Raises SourceUnreadable, TableMissing, TargetNotEmpty,
-    CheckpointUnusable, and WriteRefused for a table that keeps values unique, if there is no
-    declaration.
+    go to the rejects file, as do those whose index keys or computed fields contradict their fields,
+    and those with a unique value that another item has; guards are made for the others, and a
+    missing table can be created. `entity` names the entity of a CSV file; for other files, only its
+    items are loaded. Raises SourceUnreadable, TableMissing, TargetNotEmpty, CheckpointUnusable, and
+    WriteRefused for a table that keeps values unique, if there is no declaration.
     """
     writer = Caller(target.executor, options.environment, options.write_rate)
     description = {"command": "load", "declared": _name_of(declared), "entity": entity}
@@ -254,7 +255,9 @@ def _run_job(
     job = TransferJob(
         source=source,
         target=target,
-        classifier=Classifier(declared, ttl, state.started_at),
+        classifier=Classifier(
+            declared, ttl, state.started_at, checks_derived=isinstance(target, TableTarget)
+        ),
         checkpoint=checkpoint,
         meter=meter,
         threads=options.segments,
