@@ -12,7 +12,7 @@ from keyfold.store import Followed, StoreSettings
 from keyfold.store._follow_options import FollowOptions
 from keyfold.store._followers import Follower
 from keyfold.store._following import Worker
-from keyfold.store._plans import ApiCall, HandlerCall, Steps, requests_of
+from keyfold.store._plans import ApiCall, HandlerCall, ParallelPlans, Steps, requests_of
 from keyfold.store._retries import Pause
 from keyfold.testing import Clock
 from tests.transports import Database
@@ -26,7 +26,7 @@ class SimulatedWorker:
     def __init__(self, name: str, worker: Worker) -> None:
         self.name, self.worker = name, worker
         self.steps: Steps[Followed] = worker.run()
-        self.next: ApiCall | Pause | HandlerCall | None = next(self.steps)
+        self.next: ApiCall | Pause | ParallelPlans | HandlerCall | None = next(self.steps)
         self.wakes_at = 0.0
         self.is_frozen = False
 
@@ -107,8 +107,11 @@ class WorkerSimulation:
         except StopIteration:
             self.workers.remove(worker)
 
-    def _carry_out(self, worker: SimulatedWorker, step: ApiCall | HandlerCall | None) -> Any:
+    def _carry_out(
+        self, worker: SimulatedWorker, step: ApiCall | ParallelPlans | HandlerCall | None
+    ) -> Any:
         assert step is not None
+        assert not isinstance(step, ParallelPlans)  # followers scan nothing
         if isinstance(step, HandlerCall):
             self.handled.append((worker.name, step.change))
             returned: Any = step.handler(step.change)
