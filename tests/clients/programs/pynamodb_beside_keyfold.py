@@ -5,7 +5,8 @@ what PynamoDB makes of the item after Keyfold has written it, and saves it once 
 """
 
 # pyright: basic
-# pyright: reportMissingImports=false
+# PynamoDB is installed for this program alone, so its classes are unknown to pyright.
+# pyright: reportMissingImports=false, reportGeneralTypeIssues=false, reportCallIssue=false
 from __future__ import annotations
 
 import json
