@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from keyfold.errors import BatchInvalid, ConditionFailed, TransactionFailed, Ver
 from keyfold.model import Entity, Expiry, Key, Table, Version, attr, batch, part, transaction
 from keyfold.store import Store, StoreSettings
 from keyfold.values import Item
-from tests.transports import Database
+from tests.transports import Database, Transport
 from tests.unit.store.store_kinds import AnyStore, OpenStore
 
 LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC)
@@ -43,8 +44,9 @@ class Anything(Entity, table=pets, key="{id}", fallback=True, extra="allow"):
 
 
 @pytest.fixture
-def database(engine: Database) -> Database:
-    Store(engine, StoreSettings([pets])).create_table(pets)
+def database(engine: Database, transport: Transport) -> Database:
+    with suppress(*transport.refusals):
+        Store(engine, StoreSettings([pets])).create_table(pets)
     return engine
 
 
