@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from itertools import count
@@ -14,6 +15,11 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from keyfold.engine import Engine
 
 pytest_plugins = ["tests.demo_run", "tests.endpoints.plugin", "tests.seeds"]
+
+# The width of a terminal decides nothing. pytest loads readline, which sets these for child processes,
+# such as the workers of a parallel run.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
 
 # A busy machine is no failure, so nothing has a deadline, and examples may take long to make.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

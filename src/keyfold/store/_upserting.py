@@ -9,7 +9,7 @@ from keyfold.model._calls import Calls
 from keyfold.model._upserts import Upsert
 from keyfold.model._writes import Presence, Put
 from keyfold.store._plans import Plan, RunContext
-from keyfold.store._writing import ExpiredLeftover, plan_write
+from keyfold.store._writing import is_expired_leftover, plan_write
 
 # How often an upsert is attempted while others replace the expired item.
 _MAX_RACES = 5
@@ -22,7 +22,7 @@ def plan_upsert(context: RunContext, request: Upsert[Any], calls: Calls) -> Plan
             return (yield from plan_write(context, request, calls))
         except ConditionFailed as error:
             failure = error
-        is_expired = isinstance(failure, ExpiredLeftover)
+        is_expired = is_expired_leftover(failure)
         # A request that returns nothing does not learn whether the item has expired.
         if not is_expired and not (request.returns_nothing and request.table.ttl):
             raise failure

@@ -34,8 +34,16 @@ from keyfold.store._plans import Plan, RunContext, retry
 from keyfold.values import AttributeValue, Item
 
 
-class ExpiredLeftover(ConditionFailed):
-    """An upsert found an item that has expired, and must not be updated."""
+class _ExpiredLeftover(ConditionFailed):
+    """An upsert found an item that has expired, and must not be updated.
+
+    Private: every error that users can import has a code of its own. To them this is a ConditionFailed.
+    """
+
+
+def is_expired_leftover(error: ConditionFailed) -> bool:
+    """Return whether an upsert failed because an expired item still has its key."""
+    return isinstance(error, _ExpiredLeftover)
 
 
 def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[Any]:
@@ -154,7 +162,7 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
         case Put(presence=Presence.MUST_NOT_EXIST) if item is not None:
             return AlreadyExists(schema.name, key, "it already exists", found)
         case Upsert() if item is None:
-            return ExpiredLeftover(schema.name, key, "an expired item still has its key", None)
+            return _ExpiredLeftover(schema.name, key, "an expired item still has its key", None)
         case Put(presence=Presence.MUST_EXIST) | Update() if item is None:
             return NotFound(schema.name, key, "it does not exist")
         case Put(presence=Presence.MUST_EXIST) | Update() if item and not schema.fits(item):
