@@ -116,6 +116,14 @@ class EntitySchema:
     _index_writers: tuple[KeyPart, ...] = field(init=False)
     # Fields that contain models: the attribute, the field and its codec.
     _nested: tuple[tuple[str, str, ValueCodec], ...] = field(init=False)
+    # How many attributes of the primary key are rendered, so that no field is stored there.
+    _rendered_count: int = field(init=False)
+    # The same with the attributes that every item has which is read by the fast path.
+    _fast_count: int = field(init=False)
+    # Whether a stored item may have former attribute names, or a form that `upgrade` changes.
+    _has_other_forms: bool = field(init=False)
+    # Whether there is more to keep of an item than attributes that are not declared.
+    _keeps_more: bool = field(init=False)
     # Field attributes that are also index keys, and may therefore not be empty.
     _held: tuple[str, ...] = field(init=False)
 
@@ -172,12 +180,16 @@ class EntitySchema:
     def _prepare_decoding(self) -> None:
         self._part_types = self._find_part_types()
         self._all_readers = tuple(map(reader_of, self.codec.by_stored.values()))
+        self._rendered_count = sum(each.template is not None for each in self.keys)
+        self._has_other_forms = bool(self.codec.renamed) or self.upgrade is not None
         self._fast, self._others = split_readers(self.codec.by_stored.values())
+        self._fast_count = self._rendered_count + len(self._fast)
         self._nested = tuple(
             (each.stored, each.name, each.codec)
             for each in self.codec.by_stored.values()
             if each.codec.has_models
         )
+        self._keeps_more = self._has_other_forms or bool(self._nested)
         self._key_readers = key_readers_of(self.keys)
 
     def with_former_names(self, condition: Condition) -> Condition:
@@ -381,7 +393,7 @@ class EntitySchema:
         """
         raw: dict[str, Any] = {}
         stored = item
-        if self.codec.renamed or self.upgrade is not None:
+        if self._has_other_forms:
             stored, item = self.current_forms(item)
         try:
             for attribute, name, kind, convert in self._fast:
@@ -389,10 +401,12 @@ class EntitySchema:
                 raw[name] = data if convert is None else convert(data)
         except KeyError:
             # An attribute is missing, or its type is not the usual one.
-            self._read_each(self._all_readers, item, raw)
+            count = self._read_each(self._all_readers, item, raw, self._rendered_count)
         else:
+            # How many of the item's attributes are known to be declared.
+            count = self._fast_count
             if self._others:
-                self._read_each(self._others, item, raw)
+                count = self._read_each(self._others, item, raw, count)
         if self.codec.has_extra:
             for attribute, value in item.items():
                 if attribute not in self.known_names:
@@ -409,7 +423,17 @@ class EntitySchema:
             )
         except ValidationError as error:
             raise ItemMismatch(summarise(error, whole="item")) from error
-        # The cheapest exact test: one lookup per attribute, without a new set.
+        if count != len(item) or self._keeps_more:
+            self._keep_rest(value, item, stored)
+        return value
+
+    def _keep_rest(
+        self,
+        value: BaseModel,
+        item: Mapping[str, AttributeValue],
+        stored: Mapping[str, AttributeValue],
+    ) -> None:
+        """Keep what the entity does not hold in fields, so that a later write preserves it."""
         if not self.declared_names.issuperset(item):
             keep_undeclared(value, item, {*self.declared_names, *(value.model_extra or ())})
         for attribute, name, codec in self._nested:
@@ -417,7 +441,6 @@ class EntitySchema:
                 keep_nested(codec, item[attribute], value.__dict__[name])
         if stored is not item:
             keep_upgraded(value, stored, item)
-        return value
 
     def validate(self, values: Mapping[str, Any]) -> BaseModel:
         """Return the entity with these decoded values, all by name; raises pydantic's ValidationError.
@@ -448,16 +471,21 @@ class EntitySchema:
         readers: tuple[FieldReader, ...],
         item: Mapping[str, AttributeValue],
         raw: dict[str, Any],
-    ) -> None:
+        count: int,
+    ) -> int:
+        """Read fields into `raw`; return `count`, and one for each attribute that the item has."""
         for attribute, name, kind, convert, decode, make_absent in readers:
             value = item.get(attribute)
             if value is None:
                 if make_absent is not None:
                     raw[name] = make_absent()
-            elif kind not in value:
+                continue
+            count += 1
+            if kind not in value:
                 raw[name] = decode(value)
             else:
                 raw[name] = value[kind] if convert is None else convert(value[kind])
+        return count
 
     def _read_parts(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         fields: dict[str, Any] = {}
