@@ -34,7 +34,10 @@ SKIPPED = Skipped.SKIPPED
 class Decoder:
     """Decodes the items of one request."""
 
-    __slots__ = ("_now_seconds", "_other", "_reports", "_shape", "_table", "_ttl", "invalid")
+    __slots__ = (
+        *("_has_fallback", "_now_seconds", "_other", "_reports", "_shape", "_table", "_ttl"),
+        "invalid",
+    )
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Decoder:
         table = request.table
         assert isinstance(table, Table)  # requests are made by declared tables
         self._table, self._shape = table, request.shape
+        self._has_fallback = table.fallback is not None
         self._ttl = None if request.includes_expired else table.ttl
         self._now_seconds = 0 if self._ttl is None else whole_seconds(context.now)
         self._reports = on_invalid == "report"
@@ -73,7 +77,9 @@ class Decoder:
                 schema, keys = self._table.find_schema(item), None
             else:
                 keys = schema.read_keys(item) if known is None else known
-                if keys is None or not self._table.is_of(schema, item):
+                if keys is None:
+                    return SKIPPED
+                if self._has_fallback and not self._table.is_of(schema, item):
                     return SKIPPED
             if shape.as_refs:
                 return self._make_ref(schema, item)
