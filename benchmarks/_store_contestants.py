@@ -143,7 +143,7 @@ def _made_by(decode: Callable[[Item], Any]) -> Callable[[Draw], Any]:
 
 
 def _make_row(name: str) -> Row:
-    # PynamoDB does not validate what an update sets, nor find out what differs: there is no target.
+    # No target: PynamoDB neither validates the value of an update nor works out what has changed.
     target = None if name in ("change", "validated set") else LIBRARY_TARGET
     return Row({"name": name}, ("pynamodb", "keyfold"), target)
 

@@ -141,7 +141,7 @@ class Update(Write[E_co], Generic[E_co]):
     def set_from(self, patch: Patch) -> Self:
         """Set the fields of a patch: a mapping by field name, or a model's fields that are set.
 
-        None removes a field. An empty patch is no error: if nothing else is changed, running the
+        None removes a field. An empty patch is allowed: if nothing else is changed, running the
         update writes nothing, checks its condition and returns the stored entity. A field of the
         key may be in the patch if it has the same value; otherwise, KeyFieldChanged is raised.
         """

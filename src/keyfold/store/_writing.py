@@ -185,7 +185,7 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
 
 
 def is_nothing_to_delete(request: Write[Any], failure: Exception | None) -> bool:
-    """Return whether a deletion failed because the entity does not exist, which is no error."""
+    """Return whether a deletion failed because the entity does not exist: it then returns None."""
     return isinstance(request, Delete) and isinstance(failure, NotFound)
 
 

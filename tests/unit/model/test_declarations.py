@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
+from pydantic import ConfigDict, ValidationError, computed_field
 
 import keyfold
 from keyfold.errors import DeclarationInvalid
@@ -26,15 +26,9 @@ from keyfold.model import (
     attr,
     part,
 )
+from tests.unit.model.declaring import problems_of
 
 by_status = Index("ByStatus", key=Key("gsi1pk", "gsi1sk"))
-
-
-def problems_of(declare: Callable[[], Any]) -> list[str]:
-    with pytest.raises(DeclarationInvalid) as caught:
-        declare()
-    assert str(caught.value).count("[declaration-invalid]") == len(caught.value.problems)
-    return list(caught.value.problems)
 
 
 def test_a_computed_field_in_a_key_is_refused_with_the_way_to_do_it() -> None:
@@ -444,148 +438,6 @@ def test_kinds_are_told_apart_by_the_type_attribute() -> None:
         id: str
 
     assert problems_of(table.check) == ["One and Other are both of kind 'x'."]
-
-
-def test_unique_fields_need_text_keys() -> None:
-    table = Table("Tab", key=Key("pk"))
-
-    def declare() -> None:
-        class Bad(Entity, table=table, key="{number}", unique="email"):
-            number: int = attr("pk")
-            email: str
-
-    assert problems_of(declare) == [
-        "Bad: it has unique fields, whose guard items need a table with text keys."
-    ]
-
-
-def test_guards_are_named_by_kind_and_stored_name_or_as_given() -> None:
-    table = Table("Tab", key=Key("pk"), type_attribute="type")
-
-    class Plain(Entity, table=table, key="P#{id}", unique=("email", "phone")):
-        id: str
-        email: str = attr("mail")
-        phone: str
-
-    class Named(Entity, table=table, key="N#{id}", kind="User", unique={"email": "login"}):
-        id: str
-        email: str
-
-    class Kept(Entity, table=table, key="K#{id}", kind="Old", unique="email"):
-        id: str
-        email: str
-
-    table.check()
-    names = [
-        [field.guard for field in each.keyfold_schema().unique.values()]
-        for each in (Plain, Named, Kept)
-    ]
-    assert names == [["Plain.mail", "Plain.phone"], ["login"], ["Old.email"]]
-
-
-@pytest.mark.parametrize("name", ["", "a#b", "x" * 201])
-def test_the_name_of_guards_is_checked(name: str) -> None:
-    table = Table("Tab", key=Key("pk"))
-
-    def declare() -> None:
-        class Bad(Entity, table=table, key="X#{id}", unique={"email": name}):
-            id: str
-            email: str
-
-    (problem,) = problems_of(declare)
-    assert problem.startswith("Bad.email: its guards cannot be named ")
-    assert problem.endswith('Give one with unique={"email": "…"}.')
-
-
-def test_two_fields_may_not_share_guards() -> None:
-    table = Table("Tab", key=Key("pk"))
-
-    def declare() -> None:
-        class Bad(Entity, table=table, key="X#{id}", unique={"one": "n", "two": "n"}):
-            id: str
-            one: str
-            two: str
-
-    assert problems_of(declare) == [
-        "Bad.two: its guards are named 'n', as are those of one. Give each field a name of its own."
-    ]
-
-
-def test_two_entities_may_share_guards_only_if_both_name_them() -> None:
-    table = Table("Tab", key=Key("pk"))
-
-    class One(Entity, table=table, key="1#{id}", unique="mail"):
-        id: str
-        mail: str
-
-    class Two(Entity, table=table, key="2#{id}", unique={"mail": "One.mail"}):
-        id: str
-        mail: str
-
-    (problem,) = problems_of(table.check)
-    assert problem.startswith(
-        "One.mail and Two.mail: the guards of both are named 'One.mail'. Give one another name"
-    )
-
-
-def test_free_form_items_that_may_expire_have_no_unique_fields() -> None:
-    table = Table("Tab", key=Key("pk"), ttl="ttl")
-
-    def declare() -> None:
-        class Bad(Entity, table=table, key="X#{id}", unique="id", extra="allow"):
-            id: str
-
-    assert problems_of(declare) == [
-        "Bad: it has unique fields and can expire, which would leave their guard items behind."
-    ]
-
-
-# Forward references.
-
-waiting = Table("Waiting", key=Key("pk"))
-
-
-class Basket(Entity, table=waiting, key="BASKET#{id}"):
-    id: str
-    items: list[Fruit]
-
-
-class Fruit(BaseModel):
-    name: str = attr("n")
-
-
-def test_forward_references_are_resolved_when_the_table_is_opened() -> None:
-    assert "Basket" not in waiting.entities
-    waiting.check()
-    made = Basket(id="1", items=[Fruit(name="fig")])
-    assert made.put().item["items"] == {"L": [{"M": {"n": {"S": "fig"}}}]}
-    assert repr(Basket.f.items[0].name) == "Basket.f.items[0].name"
-
-
-def test_types_that_are_local_to_a_function_are_found() -> None:
-    table = Table("Tab", key=Key("pk"))
-
-    class Local(BaseModel):
-        x: int
-
-    class Holder(Entity, table=table, key="{id}"):
-        id: str
-        held: Local
-
-    assert Holder(id="1", held=Local(x=1)).put().item["held"] == {"M": {"x": {"N": "1"}}}
-
-
-def test_a_type_that_is_never_defined_is_reported_every_time() -> None:
-    table = Table("Tab", key=Key("pk"))
-
-    class Bad(Entity, table=table, key="BAD#{id}"):
-        id: str
-        held: Missing  # type: ignore[name-defined]  # noqa: F821 - the point
-
-    for _ in range(2):
-        assert problems_of(table.check) == ["Bad: its type 'Missing' is not defined."]
-    with pytest.raises(DeclarationInvalid):
-        Bad.get(id="1")
 
 
 def test_an_entity_without_a_table_can_be_a_base_and_nothing_else() -> None:
