@@ -14,7 +14,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 from keyfold.engine import Engine
 
-pytest_plugins = ["tests.demo_run", "tests.endpoints.plugin", "tests.seeds"]
+pytest_plugins = ["tests.demo_run", "tests.endpoints.plugin", "tests.random_seeds"]
 
 # The width of a terminal decides nothing. pytest loads readline, which sets these for child processes,
 # such as the workers of a parallel run.

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from tests.seeds import Exploration, SeedRecorder, choose_seeds, load_failing
+from tests.random_seeds import Exploration, SeedRecorder, choose_seeds, load_failing
 
 TEST = "tests/crash/test_kills.py::test_it"
 
