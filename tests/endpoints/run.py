@@ -1,4 +1,4 @@
-"""Run the tests of stores, designs, followers and the demo on another engine.
+"""Run the tests of stores, designs, followers, the demo and the stories on another engine.
 
     python -m tests.endpoints.run moto -k unique
 
@@ -17,7 +17,12 @@ from tests.endpoints.dynamodb_local import LocalUnavailable
 from tests.endpoints.engines import ENGINES
 from tests.endpoints.namespaces import LACKING, find_namespace_command
 
-TESTS = ("tests/unit/store", "tests/unit/designs", "tests/unit/cli/test_demo.py")
+TESTS = (
+    "tests/unit/store",
+    "tests/unit/designs",
+    "tests/unit/cli/test_demo.py",
+    "tests/unit/cli/test_stories.py",
+)
 
 
 def main() -> NoReturn:

@@ -9,7 +9,7 @@ from typing import Any
 
 import keyfold
 from keyfold.connect import open_executor
-from keyfold.errors import ResourceNotFoundException, TableMissing
+from keyfold.errors import ResourceNotFoundException, TableMissing, WriteRefused
 from keyfold.model import Table
 from keyfold.store import Executor, Store
 
@@ -28,6 +28,14 @@ def open_store(table: Table, db: str, *, creates: bool = False, **options: Any) 
         with open_executor(db) as database:
             require_table(database, table.name, db)
     return keyfold.open(table, db, **options)
+
+
+def create_empty_table(store: Store, table: Table) -> None:
+    """Create a table for a demonstration; raise WriteRefused if it exists and has items."""
+    store.create_table(table)
+    if store.run(table.scan().include_expired().first()) is not None:
+        advice = "Give a database without the designs' tables."
+        raise WriteRefused(table.name, "it already has items", advice)
 
 
 def require_table(database: Executor, name: str, db: str) -> None:

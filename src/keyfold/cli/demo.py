@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -19,8 +21,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from keyfold.cli._demo import DesignReport, Row
+    from keyfold.cli._stories import StoryReport
 
-EXAMPLES = ("keyfold demo", "keyfold demo --db demo.db", "keyfold demo --json")
+EXAMPLES = (
+    "keyfold demo",
+    "keyfold demo --db demo.db",
+    "keyfold demo --story",
+    "keyfold demo --json",
+)
 
 _PATTERN_WIDTH = 29
 
@@ -35,6 +43,10 @@ def demo(
             metavar="URL",
         ),
     ] = None,
+    story: Annotated[
+        bool,
+        typer.Option("--story", help="Tell a story of each design, step by step, by its roles."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run every access pattern of the four included designs.
@@ -43,40 +55,81 @@ def demo(
     shows the request that was sent, the number of items returned, the capacity consumed and the
     time taken.
 
+    With --story, the tables are empty at first. People with the roles of each design run its
+    patterns one after another: what they may do succeeds, and what they may not do is refused.
+
     Exits with 1 if a pattern returns something other than expected.
     """
-    from keyfold.cli._demo import run_demo
-    from keyfold.cli._terminal import make_console, make_progress_console
+    from keyfold.cli._terminal import make_console
 
-    if db is not None and "://" not in db:
-        if Path(db).is_dir():
-            db = str(Path(db) / "demo.db")
-        if Path(db).exists():
-            fact = f"{db} already exists; the demo creates a new file."
-            raise typer.BadParameter(fact, param_hint="--db")
-    started = time.perf_counter()
+    kept = None if db is None else _check_new(db)
     now = datetime.now(UTC).replace(microsecond=0)
+    started = time.perf_counter()
+    if story:
+        from keyfold.cli._stories import tell_stories
+        from keyfold.cli._stories.printing import print_stories
+
+        with _database(kept) as (url, on_design):
+            stories = tell_stories(url, now=now, on_design=on_design)
+        seconds = time.perf_counter() - started
+        if not as_json:
+            print_stories(make_console(), stories, seconds)
+        _finish("stories", stories, seconds, as_json=as_json)
+    else:
+        from keyfold.cli._demo import run_demo
+
+        with _database(kept) as (url, on_design):
+            designs = run_demo(url, now=now, on_design=on_design)
+        seconds = time.perf_counter() - started
+        if not as_json:
+            _print_designs(make_console(), designs, seconds, kept=kept)
+        _finish("designs", designs, seconds, as_json=as_json)
+
+
+def _check_new(db: str) -> str:
+    """Return the URL of the database to create and keep; refuse a file that exists."""
+    if "://" in db:
+        return db
+    file = Path(db) / "demo.db" if Path(db).is_dir() else Path(db)
+    if file.exists():
+        fact = f"{file} already exists; the demo creates a new file."
+        raise typer.BadParameter(fact, param_hint="--db")
+    return str(file)
+
+
+@contextmanager
+def _database(kept: str | None) -> Generator[tuple[str, Callable[[str], None]]]:
+    """Yield the URL of a database, and a function that shows which design is running."""
+    from keyfold.cli._terminal import make_progress_console
+
     with (
         tempfile.TemporaryDirectory(prefix="keyfold-") as folder,
         make_progress_console().status("Loading …") as status,
     ):
-        url = db or str(Path(folder) / "demo.db")
-        reports = run_demo(url, now=now, on_design=lambda name: status.update(f"Running {name} …"))
-    seconds = time.perf_counter() - started
+        url = kept or str(Path(folder) / "demo.db")
+        yield url, lambda name: status.update(f"Running {name} …")
+
+
+def _finish(
+    kind: str, reports: Sequence[DesignReport | StoryReport], seconds: float, *, as_json: bool
+) -> NoReturn:
     holds = all(report.holds for report in reports)
     if as_json:
         document = {
-            "designs": [report.to_json() for report in reports],
+            kind: [report.to_json() for report in reports],
             "as_expected": holds,
             "seconds": round(seconds, 3),
         }
         print(json.dumps(document, indent=2, ensure_ascii=False))
-    else:
-        console = make_console()
-        for report in reports:
-            _print_design(console, report)
-        _print_summary(console, reports, seconds, kept=db)
     raise typer.Exit(0 if holds else 1)
+
+
+def _print_designs(
+    console: Console, reports: list[DesignReport], seconds: float, *, kept: str | None
+) -> None:
+    for report in reports:
+        _print_design(console, report)
+    _print_summary(console, reports, seconds, kept=kept)
 
 
 def _print_design(console: Console, report: DesignReport) -> None:

@@ -11,10 +11,11 @@ from typing import Any, cast
 
 import keyfold
 from keyfold.cli._calls import CallLog, SentCall
+from keyfold.cli._databases import create_empty_table
 from keyfold.cli._demo import exchange_rates, letsgo, market, pantry
 from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet, is_error
 from keyfold.cli._results import count_items
-from keyfold.errors import KeyfoldError, WriteRefused
+from keyfold.errors import KeyfoldError
 from keyfold.model import Entity, Page, Table, batch
 from keyfold.store import Store
 
@@ -133,10 +134,7 @@ def run_demo(
         options["upkeep_seconds"] = None
     with keyfold.open(tables, url, clock=now.timestamp, on_call=[log], **options) as store:
         for table in tables:
-            store.create_table(table)
-            if store.run(table.scan().include_expired().first()) is not None:
-                advice = "Give a database without the designs' tables."
-                raise WriteRefused(table.name, "it already has items", advice)
+            create_empty_table(store, table)
         reports: list[DesignReport] = []
         for name, data in data_sets.items():
             on_design(name)

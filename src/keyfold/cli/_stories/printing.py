@@ -1,0 +1,53 @@
+"""Printing of stories as text."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+
+from keyfold.cli._quantities import count_of
+from keyfold.cli._stories.report import StoryReport
+from keyfold.cli._stories.teller import Step
+from keyfold.cli._terminal import join_styled, show_calls
+
+# Columns that the number of a step takes.
+_INDENT = 4
+
+
+def print_stories(console: Console, reports: list[StoryReport], seconds: float) -> None:
+    """Print each step of the stories: what happens, the pattern it runs, its calls, their cost."""
+    for report in reports:
+        _print_story(console, report)
+    _print_summary(console, reports, seconds)
+
+
+def _print_story(console: Console, report: StoryReport) -> None:
+    console.print(join_styled((report.design, "bold"), f"  {report.title}"))
+    console.print()
+    for number, step in enumerate(report.steps, start=1):
+        _print_step(console, number, step)
+    console.print()
+
+
+def _print_summary(console: Console, reports: list[StoryReport], seconds: float) -> None:
+    steps = [step for report in reports for step in report.steps]
+    right = sum(not step.problems for step in steps)
+    units = sum(step.consumed for step in steps)
+    console.print(
+        f"{right} of {count_of(len(steps), 'step')} as the stories have it; {units:g} capacity "
+        f"units, {seconds:.1f} s in all.",
+        style="bold green" if right == len(steps) else "bold red",
+    )
+
+
+def _print_step(console: Console, number: int, step: Step) -> None:
+    console.print(join_styled((f"{number:>2}  ", "dim"), step.text))
+    if step.pattern is not None:
+        units = count_of(step.consumed, "capacity unit")
+        told = join_styled((step.pattern, "italic"), f"  {step.outcome}", (f", {units}", "dim"))
+        console.print(Padding(told, (0, 0, 0, _INDENT), expand=False))
+        console.print(Padding(show_calls(step.calls), (0, 0, 0, _INDENT), expand=False))
+    elif step.outcome:
+        console.print(Padding(step.outcome, (0, 0, 0, _INDENT), expand=False))
+    for problem in step.problems:
+        console.print(f"✗   {problem}", style="red")

@@ -1,0 +1,94 @@
+"""Tells the stories on a database, and reports what came of each step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import keyfold
+from keyfold.cli._calls import CallLog
+from keyfold.cli._databases import create_empty_table
+from keyfold.cli._stories import exchange_rates
+from keyfold.cli._stories.teller import (
+    Actor,
+    OpenAs,
+    Step,
+    Story,
+    StoryClock,
+    StoryFailed,
+    Teller,
+)
+from keyfold.store import Store
+
+STORIES: dict[str, Story] = {
+    "exchange_rates": exchange_rates.STORY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoryReport:
+    """The steps of one story."""
+
+    design: str
+    title: str
+    steps: list[Step]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every step went as the story has it."""
+        return not any(step.problems for step in self.steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as a JSON object."""
+        return {
+            "design": self.design,
+            "title": self.title,
+            "steps": [step.to_json() for step in self.steps],
+            "as_expected": self.holds,
+        }
+
+
+def tell_stories(
+    url: str,
+    *,
+    now: datetime,
+    designs: Iterable[str] = tuple(STORIES),
+    on_design: Callable[[str], None] = lambda _: None,
+) -> list[StoryReport]:
+    """Create the tables of these designs in a database, and tell their stories.
+
+    Each actor has the rights of their roles. Time begins at `now`, and passes as the stories say.
+    Raises WriteRefused, before anything is written, if one of the tables has items.
+    """
+    names = list(designs)
+    tables = [STORIES[name].table for name in names]
+    reports: list[StoryReport] = []
+    clock, log = StoryClock(now), CallLog(tables)
+    # Cursors are only used within this run.
+    options: dict[str, Any] = {"cursor_key": os.urandom(32), "on_call": [log], "clock": clock}
+    with keyfold.open(tables, url, **options) as store:
+        for table in tables:
+            create_empty_table(store, table)
+        for name in names:
+            on_design(name)
+            clock.now = now
+            reports.append(tell_story(name, clock, log, lambda actor: _act(store, actor)))
+    return reports
+
+
+def tell_story(design: str, clock: StoryClock, log: CallLog, open_as: OpenAs) -> StoryReport:
+    """Tell the story of one design; `log` is a hook of the stores that `open_as` returns."""
+    story = STORIES[design]
+    teller = Teller(story.table, clock, log, open_as)
+    # The last step says why a story failed.
+    with suppress(StoryFailed):
+        story.tell(teller)
+    return StoryReport(design, story.title, teller.steps)
+
+
+def _act(store: Store, actor: Actor) -> Store:
+    return store.as_principal(*actor.roles, **actor.ids) if actor.roles else store
