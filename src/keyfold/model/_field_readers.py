@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from keyfold.model._any_values import decode_any
@@ -54,6 +54,23 @@ def split_readers(
     """Return the readers of fields that the fast path can read, and those of the others."""
     fast = tuple(reader_of(each)[:4] for each in fields if _is_fast(each))
     return fast, tuple(reader_of(each) for each in fields if not _is_fast(each))
+
+
+def find_recoverable(
+    keys: Sequence[KeyPart], fields: Mapping[str, StoredField]
+) -> tuple[tuple[str, str], ...]:
+    """Return the attributes and names of the fields that are stored, and are also in a key's text.
+
+    An item that lacks such an attribute is read by its key. The attribute of a field that is itself
+    a key attribute is never absent.
+    """
+    attributes = {each.attribute for each in keys}
+    names = {name for each in keys if each.template is not None for name in each.fields}
+    return tuple(
+        (each.stored, each.name)
+        for each in fields.values()
+        if each.name in names and not each.is_part and each.stored not in attributes
+    )
 
 
 def key_readers_of(keys: Sequence[KeyPart]) -> tuple[KeyReader, ...]:

@@ -28,7 +28,9 @@ def check_readable(request: Query[Any] | Scan[Any]) -> None:
         raise QueryInvalid(repr(request), fact, "Use refs(), or only() with some of the fields.")
     wanted = shape.attributes(request.table, None) or ()
     lacking = index.find_unprojected(request.table, wanted)
-    optional = (request.table.ttl, *shape.former_names)
+    # What is part of the primary key, every index holds.
+    by_key = shape.schema.recoverable_attributes
+    optional = (request.table.ttl, *shape.former_names, *by_key)
     lacking = [name for name in lacking if name not in optional]
     if lacking:
         fact = f"{index.name} does not hold {', '.join(lacking)}"

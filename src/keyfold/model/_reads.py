@@ -56,9 +56,11 @@ class ResultShape(Generic[V_co]):
         internal = [table.ttl, self.schema.type_attribute and self.schema.type_attribute[0]]
         extra = [name for name in internal if name is not None]
         extra += self.former_names
-        missing = [] if index is None else index.find_unprojected(table, extra)
+        # Fields that are read by the key if the index does not have their attributes.
+        optional = self.schema.recoverable_attributes.union(extra)
+        missing = set[str]() if index is None else {*index.find_unprojected(table, optional)}
         return tuple(
-            dict.fromkeys([*keys, *wanted, *(each for each in extra if each not in missing)])
+            each for each in dict.fromkeys([*keys, *wanted, *extra]) if each not in missing
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -25,6 +25,7 @@ from keyfold.model._field_readers import (
     FastReader,
     FieldReader,
     KeyReader,
+    find_recoverable,
     key_readers_of,
     reader_of,
     split_readers,
@@ -94,6 +95,9 @@ class EntitySchema:
     known_names: frozenset[str] = field(init=False)
     # Every attribute that the schema writes, and the former names of those.
     declared_names: frozenset[str] = field(init=False)
+    # The attributes of the fields that are stored, and are also part of the primary key: an item
+    # that lacks one is read by its key.
+    recoverable_attributes: frozenset[str] = field(init=False)
     # The index keys and computed fields, which follow from the fields.
     derived_attributes: frozenset[str] = field(init=False)
     # Whether a field, or a nested one, has former attribute names.
@@ -120,6 +124,10 @@ class EntitySchema:
     _rendered_count: int = field(init=False)
     # The same with the attributes that every item has which is read by the fast path.
     _fast_count: int = field(init=False)
+    # The attributes and names of the stored fields that the primary key contains as well: all of
+    # them, and those that the fast path does not read.
+    _recoverable: tuple[tuple[str, str], ...] = field(init=False)
+    _recoverable_others: tuple[tuple[str, str], ...] = field(init=False)
     # Whether a stored item may have former attribute names, or a form that `upgrade` changes.
     _has_other_forms: bool = field(init=False)
     # Whether there is more to keep of an item than attributes that are not declared.
@@ -190,6 +198,10 @@ class EntitySchema:
             if each.codec.has_models
         )
         self._keeps_more = self._has_other_forms or bool(self._nested)
+        self._recoverable = find_recoverable(self.keys, self.fields)
+        self.recoverable_attributes = frozenset(attribute for attribute, _ in self._recoverable)
+        fast = {name for _, name, _, _ in self._fast}
+        self._recoverable_others = tuple(each for each in self._recoverable if each[1] not in fast)
         self._key_readers = key_readers_of(self.keys)
 
     def with_former_names(self, condition: Condition) -> Condition:
@@ -368,7 +380,7 @@ class EntitySchema:
         """
         if self.type_attribute is None or self.type_attribute[0] not in item:
             return self._parse_keys(item)
-        return self._read_parts(item) if self.fits(item) else None
+        return self._read_parts(item, self.parts) if self.fits(item) else None
 
     def _parse_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
         fields: dict[str, Any] = {}
@@ -402,17 +414,21 @@ class EntitySchema:
         except KeyError:
             # An attribute is missing, or its type is not the usual one.
             count = self._read_each(self._all_readers, item, raw, self._rendered_count)
+            if self._recoverable:
+                raw |= self._recover(self._recoverable, item)
         else:
             # How many of the item's attributes are known to be declared.
             count = self._fast_count
             if self._others:
                 count = self._read_each(self._others, item, raw, count)
+                if self._recoverable_others:
+                    raw |= self._recover(self._recoverable_others, item)
         if self.codec.has_extra:
             for attribute, value in item.items():
                 if attribute not in self.known_names:
                     raw[attribute] = decode_any(value)
         if self.parts:
-            found = self._read_parts(item) if keys is None else keys
+            found = self._read_parts(item, self.parts) if keys is None else keys
             for name in self.parts:
                 raw[name] = found[name]
         try:
@@ -487,10 +503,26 @@ class EntitySchema:
                 raw[name] = value[kind] if convert is None else convert(value[kind])
         return count
 
-    def _read_parts(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def recover(self, item: Mapping[str, AttributeValue], names: Collection[str]) -> dict[str, Any]:
+        """Return those of the fields `names` that an item has only in its key; raises ItemMismatch."""
+        return self._recover([each for each in self._recoverable if each[1] in names], item)
+
+    def _recover(
+        self, fields: Iterable[tuple[str, str]], item: Mapping[str, AttributeValue]
+    ) -> dict[str, Any]:
+        lacking = [name for attribute, name in fields if attribute not in item]
+        if not lacking:
+            return {}
+        parsed = self._read_parts(item, lacking)
+        return {name: parsed[name] for name in lacking}
+
+    def _read_parts(
+        self, item: Mapping[str, AttributeValue], names: Collection[str]
+    ) -> dict[str, Any]:
+        """Return the fields of the key templates that have any of these fields."""
         fields: dict[str, Any] = {}
         for each in self.keys:
-            if each.template is not None and any(name in self.parts for name in each.fields):
+            if each.template is not None and any(name in names for name in each.fields):
                 text = item.get(each.attribute, {}).get("S", "")
                 parsed = each.template.parse(text)
                 if parsed is None:

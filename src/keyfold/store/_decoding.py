@@ -144,6 +144,8 @@ def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, Attr
             raw[name] = (field.codec.decode or decode_any)(value)
         elif name in schema.codec.absent:
             raw[name] = set[Any]() if schema.codec.absent[name] else None
+    if schema.recoverable_attributes:
+        raw |= schema.recover(item, model.__pydantic_fields__)
     wanted = set(schema.parts).intersection(model.__pydantic_fields__)
     if wanted:
         for part in schema.keys:

@@ -45,12 +45,10 @@ def to_cells(schema: EntitySchema, item: Item) -> dict[str, str]:
     value = schema.decode(restore_binaries(item))
     cells: dict[str, str] = {}
     for name, field in schema.fields.items():
-        if field.is_part:
-            stored: AttributeValue | None = normalise_value(
-                field.codec.encode(getattr(value, name))
-            )[0]
-        else:
-            stored = field.find(item)
+        stored = None if field.is_part else field.find(item)
+        if stored is None and name in schema.key_fields:
+            # It is stored only in the key.
+            stored = normalise_value(field.codec.encode(getattr(value, name)))[0]
         cells[name] = "" if stored is None else _to_cell(stored, _column_type(field))
     other = _find_other(item, from_cells(schema, cells))
     cells[OTHER] = orjson.dumps(other).decode() if other else ""
