@@ -95,6 +95,19 @@ class ItemInvalid(TemplatedError):
     reason: str
 
 
+class FieldNotRecorded(TemplatedError, ValueError):
+    """A computation needs an optional field of a stored entity that has none."""
+
+    code = "field-not-recorded"
+    message_template = "{entity} {key}: {field} is not recorded, and {use} needs it. {advice}"
+    public_template = "{entity}: {field} is not recorded."
+    entity: str
+    key: str
+    field: str
+    use: str
+    advice: str
+
+
 class LeasesMissing(TemplatedError):
     """The lease table, in which stream followers keep their checkpoints, does not exist."""
 

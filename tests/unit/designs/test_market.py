@@ -497,6 +497,34 @@ def test_an_order_that_is_changed_or_deleted_produces_nothing_more(shop: Databas
     assert after == [each for each in before if each != ("N#2025-1", "N#2025-1")]
 
 
+def test_rows_without_attributes_are_orders_and_lines(shop: Database) -> None:
+    for sk in (FIRST, f"{FIRST}#001"):
+        item = {"pk": {"S": f"U#{ANOTHER}#O"}, "sk": {"S": sk}}
+        shop.execute("PutItem", {"TableName": "Market", "Item": item})
+    order = Order(user=ANOTHER, order=FIRST, tp=None)
+    check(shop, market.last_orders(ANOTHER, 5), [order])
+    check(shop, OrderLine.query(user=ANOTHER), [OrderLine(user=ANOTHER, order=FIRST, line=1)])
+    assert order.total is None, "not recorded"
+
+
+def test_an_order_without_a_total_is_billed_when_it_has_one(shop: Database) -> None:
+    follow(shop)
+    shop.run(Order(user=ANOTHER, order=FIRST).create())
+    assert follow(shop).dead_letters == 2
+    letters = shop.store.dead_letters(market.table)
+    assert [each.error for each in letters] == [
+        f"FieldNotRecorded: Order {FIRST} of {ANOTHER}: total is not recorded, and its {use} needs "
+        "it. Record it with Order.update(…).set(Order.f.total, …). [field-not-recorded]"
+        for use in ("bill", "reward")
+    ]
+    shop.run(Order.update(user=ANOTHER, order=FIRST).set(Order.f.total, Decimal(3)))
+    shop.store.retry_dead_letters(market.table)
+    follow(shop)
+    assert shop.store.dead_letters(market.table) == []
+    bill = Bill(user=ANOTHER, bill=market.id_for(BillId, FIRST), order=FIRST, amount=Decimal(3))
+    check(shop, Bill.query(user=ANOTHER), [bill])
+
+
 def test_an_order_too_small_for_a_reward_has_none(shop: Database) -> None:
     shop.run(Order(user=ANOTHER, order=OrderId.at(START), total=Decimal("0.19")).create())
     follow(shop)

@@ -112,24 +112,27 @@ class Cart(_IdentifiedItem, table=table, key=(profiles, "{cart}")):
 
 
 class Order(_IdentifiedItem, table=table, key=(orders, "{order}")):
-    """An order; its lines follow it in the same partition."""
+    """An order; its lines follow it in the same partition.
+
+    `total` is None if it was not recorded, as in the rows of the design document.
+    """
 
     user: str = part()
     order: OrderId = part()
     tp: Literal["order"] | None = "order"
-    total: Decimal
+    total: Decimal | None = None
 
 
 class OrderLine(_Item, table=table, key=(orders, "{order}#{line:03}")):
-    """One line of an order, numbered from 1."""
+    """One line of an order, numbered from 1; a field that was not recorded is None."""
 
     user: str = part()
     order: OrderId = part()
     line: int = part()
-    product: ProductId
-    name: str
-    price: Decimal
-    quantity: int
+    product: ProductId | None = None
+    name: str | None = None
+    price: Decimal | None = None
+    quantity: int | None = None
 
 
 class OrderNumber(_Item, table=table, key=("N#{id}", "N#{id}")):

@@ -86,7 +86,7 @@ def place_order(
         )
         for number, (product, line) in enumerate(sorted(cart.lines.items()), start=1)
     ]
-    total = sum((line.price * line.quantity for line in lines), Decimal())
+    total = sum((line.price * line.quantity for line in cart.lines.values()), Decimal())
     number = [] if id is None else [OrderNumber(id=id, user=user, order=order, ttl=ttl).create()]
     return transaction(
         Order(user=user, order=order, id=id, total=total, ttl=ttl).create(),
