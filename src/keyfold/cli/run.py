@@ -10,7 +10,8 @@ import typer
 
 from keyfold.cli._completion import complete_patterns, complete_tables_and_patterns
 from keyfold.cli._options import AsJson, Database, TableOption
-from keyfold.errors import ConditionFailed, TransactionFailed
+from keyfold.cli._principals import Ids, Principal, Roles, read_principal, split_ids
+from keyfold.errors import AccessDenied, ConditionFailed, TransactionFailed
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the engine.
@@ -24,6 +25,7 @@ SETTINGS: dict[str, Any] = {
 }
 EXAMPLES = (
     "keyfold run market last-orders --user rabinovich --count 5 --db demo.db",
+    "keyfold run market last-orders --user ada --count 5 --as customer --id user=ada --db demo.db",
     "keyfold run exchange_rates Get --base USD --target EUR --db demo.db --json",
     "keyfold run letsgo list-items --category article --limit 20 --db demo.db",
     "keyfold run --table shop.tables:market recent-orders --user ada --db shop.db",
@@ -61,6 +63,8 @@ def run(
             "--next", help="Continue after the page that gave this cursor.", metavar="CURSOR"
         ),
     ] = None,
+    roles: Roles = None,
+    ids: Ids = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one access pattern; show its result and what it cost.
@@ -71,8 +75,13 @@ def run(
     durations as PT12H or in seconds, entities and lists as JSON. If a parameter has the same
     name as an option, put it after a separate --. Without --limit, a query shows everything it finds.
 
-    Exits with 1 if a pattern that reads one item finds none, or if the condition of a write
-    fails. A pattern that writes creates the database file if it does not exist.
+    With --as, the pattern runs as a principal with that role, and everything that the role does
+    not allow is denied. If the pattern has a parameter `id`, an --id is the principal's if it is
+    NAME=VALUE with the name of the role's tenant.
+
+    Exits with 1 if a pattern that reads one item finds none, if the condition of a write fails, or
+    if the role denies access. A pattern that writes creates the database file if it does not
+    exist, except with --as.
     """
     from keyfold.cli._arguments import make_request, read_arguments, takes
     from keyfold.cli._errors import print_error, to_json
@@ -87,12 +96,15 @@ def run(
     found, chosen = find_pattern(tables, named)
     if limit is not None and takes(chosen, "limit"):
         rest, limit = [*rest, f"--limit={limit}"], None
+    own_ids, other_ids = split_ids(found, chosen, roles, ids)
+    rest += [f"--id={each}" for each in other_ids]
+    principal = read_principal(roles, own_ids)
     arguments = read_arguments(chosen, rest)
     request = _with_pages(make_request(chosen, arguments), limit, after)
     try:
-        result = _run_request(found, request, db)
-    except (ConditionFailed, TransactionFailed) as error:
-        # A failed condition is a result: with --json it goes to standard output.
+        result = _run_request(found, request, db, principal)
+    except (AccessDenied, ConditionFailed, TransactionFailed) as error:
+        # A failed condition or a denial is a result: with --json it goes to standard output.
         if as_json:
             print(json.dumps({"pattern": chosen.name, **to_json(error)}, indent=2))
         else:
@@ -146,11 +158,14 @@ def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> 
     return asked if after is None else asked.after(after)
 
 
-def _run_request(table: Table, request: Request[Any], db: str) -> PatternResult:
+def _run_request(
+    table: Table, request: Request[Any], db: str, principal: Principal | None
+) -> PatternResult:
     from keyfold.cli._calls import CallLog
     from keyfold.cli._databases import open_store
     from keyfold.cli._requests import run_request, writes
 
     log = CallLog([table])
-    with open_store(table, db, creates=writes(request), on_call=[log]) as store:
-        return run_request(store, log, request)
+    creates = principal is None and writes(request)
+    with open_store(table, db, creates=creates, on_call=[log]) as store:
+        return run_request(principal.restrict(store) if principal else store, log, request)

@@ -10,11 +10,13 @@ from typing import Annotated
 import typer
 
 from keyfold.cli._options import Database, TableArgument, TableOption
+from keyfold.cli._principals import Ids, Roles, read_principal
 
 EXAMPLES = (
     "keyfold shell --db shop.db",
     "keyfold shell market --db demo.db",
     "keyfold shell --table shop.tables:market --db shop.db",
+    "keyfold shell market --as customer --id user=ada --db demo.db",
     "keyfold shell market --db demo.db --json < lines.txt",
 )
 
@@ -34,6 +36,8 @@ def shell(
             metavar="N",
         ),
     ] = None,
+    roles: Roles = None,
+    ids: Ids = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print each result as one line of JSON.")
     ] = False,
@@ -44,6 +48,8 @@ def shell(
     help for the other commands. TAB completes keywords, tables, indexes, attributes, keys,
     patterns and their parameters. The history is kept in the file that KEYFOLD_HISTORY names, or
     in keyfold/history of your state directory.
+
+    With --as, everything that the role does not allow is denied; the tables must exist.
 
     Without a terminal, the shell reads lines from standard input, and exits with 1 if one of
     them failed.
@@ -66,7 +72,12 @@ def shell(
         # On a service, creating a table is an explicit step.
         creates_tables = "://" not in db
         session = Session(
-            executor, tables, limit=limit, as_json=as_json, creates_tables=creates_tables
+            executor,
+            tables,
+            limit=limit,
+            as_json=as_json,
+            creates_tables=creates_tables,
+            principal=read_principal(roles, ids),
         )
         if is_terminal:
             print("End statements with ; and type help for the other commands.")

@@ -17,6 +17,7 @@ from keyfold.cli._arguments import make_request, read_arguments, to_flags
 from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import require_table
 from keyfold.cli._errors import UsageError, to_json
+from keyfold.cli._principals import Principal
 from keyfold.cli._quantities import count_of
 from keyfold.cli._requests import print_request, run_request, writes
 from keyfold.cli._shell._completion import COMMANDS
@@ -56,7 +57,8 @@ Commands may begin with a dot: .tables"""
 class Session:
     """Runs entries on a database, with the access patterns of declared tables.
 
-    With `creates_tables`, patterns that write create missing tables.
+    With `creates_tables`, patterns that write create missing tables. With a `principal`,
+    statements and patterns are restricted to its roles.
     """
 
     def __init__(
@@ -67,18 +69,23 @@ class Session:
         limit: int | None = None,
         as_json: bool = False,
         creates_tables: bool = True,
+        principal: Principal | None = None,
     ) -> None:
-        self._executor = executor
+        self._database, self._principal = executor, principal
         self._log = CallLog(tables)
         # Cursors are only used within this session.
         key = os.urandom(_SECRET_BYTES)
         settings = StoreSettings(tables, cursor_key=key, on_call=[self._log])
         self._store = Store(executor, settings)
+        # What makes the calls of statements and listings: a principal's store checks them.
+        self._executor = executor
+        if principal is not None:
+            self._store = self._executor = principal.restrict(self._store)
         self._limit = limit
         self._as_json = as_json
-        self._makes_tables = creates_tables
+        self._makes_tables = creates_tables and principal is None
         self._show_next_page: Callable[[], None] | None = None
-        self.names = Names(executor, tables)
+        self.names = Names(self._executor, tables)
         self.is_over = False
 
     def run(self, entry: str, prefix: str = "") -> bool:
@@ -205,13 +212,19 @@ class Session:
         table, pattern = find_pattern(list(self.names.declared.values()), " ".join(named))
         arguments = read_arguments(pattern, to_flags(pattern, words[len(named) :]))
         request = make_request(pattern, arguments)
-        if table.name not in self.names.stored:
-            if self._makes_tables and writes(request):
-                self._store.create_table(table)
-                self.names.forget()
-            else:
-                require_table(self._executor, table.name, _HERE)
+        self._prepare_table(table, request)
         self._run_request(pattern.name, request)
+
+    def _prepare_table(self, table: Table, request: Request[Any]) -> None:
+        """Create a missing table if the request may do so; raises TableMissing otherwise."""
+        # A principal may not list tables.
+        if self._principal is None and table.name in self.names.stored:
+            return
+        if self._makes_tables and writes(request):
+            self._store.create_table(table)
+            self.names.forget()
+        else:
+            require_table(self._database, table.name, _HERE)
 
     def _run_request(self, pattern: str, request: Request[Any]) -> None:
         request = self._with_limit(request)
