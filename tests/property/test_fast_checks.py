@@ -41,7 +41,7 @@ def test_a_call_that_is_admitted_at_once_is_allowed(case: tuple[Request[Any], Ro
     request, role = case
     base = StoreSettings([clinic, shelves], cursor_key=bytes(32), clock=START.timestamp)
     ids = {} if role.tenant is None else {role.tenant: "ada"}
-    settings = PrincipalSettings(base, role.name, ids)
+    settings = PrincipalSettings(base, [role.name], ids)
     for call in request.calls(START):
         is_admitted = admits(settings._guards, call)
         event(f"{call.operation}: {is_admitted}")

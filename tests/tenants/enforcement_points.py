@@ -244,7 +244,8 @@ class Rules:
     def guard_denies(self, accesses: list[Access], *, keeps_unique: bool = False) -> list[bool]:
         """Return which accesses the guard denies; `keeps_unique` is true for a store."""
         return [
-            self._guard.check(access, keeps_unique=keeps_unique) is not None for access in accesses
+            self._guard.check(access, unique=frozenset() if keeps_unique else None) is not None
+            for access in accesses
         ]
 
     def evaluator_denies(self, accesses: list[Access]) -> bool:

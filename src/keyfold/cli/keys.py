@@ -31,6 +31,7 @@ _AccessKey = Annotated[str, typer.Argument(help="The access key id.", metavar="A
     epilog=show_examples(
         "keyfold keys add keys.toml --name ops --admin",
         "keyfold keys add keys.toml --name ada --role customer --id user=ada",
+        "keyfold keys add keys.toml --name eve --role support --role fulfilment",
         "keyfold keys add keys.toml --name reports --policy reports.json",
     )
 )
@@ -38,8 +39,14 @@ def add(
     file: _File,
     *,
     name: Annotated[str, typer.Option(help="The name of the key's owner.", metavar="NAME")],
-    role: Annotated[
-        str | None, typer.Option(help="The key's role, which the served tables declare.")
+    roles: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--role",
+            help="The key's role, which the served tables declare. Repeatable: the key may do "
+            "what one of its roles allows.",
+            metavar="NAME",
+        ),
     ] = None,
     policy: Annotated[
         Path | None, typer.Option(help="The key's rights, as an IAM policy (JSON).")
@@ -59,7 +66,7 @@ def add(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create an access key with a role, a policy or all rights.
+    """Create an access key with roles, a policy or all rights.
 
     FILE is created if it does not exist, readable only by you. The secret is shown only this
     once. A running server that uses the file accepts the key immediately.
@@ -70,7 +77,7 @@ def add(
     from keyfold.wire.server._keyring import changing_keys, make_key
 
     given = [
-        flag for flag, value in (("role", role), ("policy", policy), ("admin", admin)) if value
+        flag for flag, value in (("role", roles), ("policy", policy), ("admin", admin)) if value
     ]
     if len(given) != 1:
         raise typer.BadParameter("give exactly one of --role, --policy and --admin.")
@@ -81,7 +88,7 @@ def add(
             name,
             has_token=token,
             now=datetime.now(UTC),
-            role=role,
+            roles=tuple(sorted(set(roles or ()))),
             policy=None if policy is None else _relative_path(file, policy),
             is_admin=admin,
             ids=read_ids(ids or ()),
@@ -174,7 +181,12 @@ def _relative_path(file: Path, policy: Path) -> str:
 
 
 def _describe(key: AccessKey) -> dict[str, Any]:
-    rights = {"role": key.role, "policy": key.policy, "admin": key.is_admin, "ids": dict(key.ids)}
+    rights = {
+        "roles": [*key.roles],
+        "policy": key.policy,
+        "admin": key.is_admin,
+        "ids": dict(key.ids),
+    }
     return {
         "access_key": key.access_key,
         "name": key.name,

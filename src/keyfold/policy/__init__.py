@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from keyfold.policy._access import Access
 from keyfold.policy._guard import Denial, Guard
+from keyfold.policy._guard_unions import GuardUnion, PrincipalGuard, RuledTable, make_guards
 from keyfold.policy._layouts import UNIQUE_START, Area, IndexEntry, IndexLayout, Layout
 from keyfold.policy._rights import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.policy._role_problems import find_role_problems
@@ -21,10 +22,14 @@ __all__ = [
     "Area",
     "Denial",
     "Guard",
+    "GuardUnion",
     "IndexEntry",
     "IndexLayout",
     "Layout",
+    "PrincipalGuard",
     "Right",
     "Role",
+    "RuledTable",
     "find_role_problems",
+    "make_guards",
 ]

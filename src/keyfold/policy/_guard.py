@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from keyfold.errors import PrincipalInvalid
@@ -79,10 +79,7 @@ class Guard:
     def _read_ids(self, ids: Mapping[str, str]) -> str | None:
         """Validate the ids, and return the principal's own; None for a role without a tenant."""
         tenant, name = self.role.tenant, self.role.name
-        unknown = [each for each in ids if each != tenant]
-        if unknown:
-            takes = "the role takes no id" if tenant is None else f"the role takes {tenant!r}"
-            raise PrincipalInvalid(name, f"got an id for {unknown[0]!r}; {takes}", "")
+        check_ids([self.role], ids)
         if tenant is None:
             return None
         own = ids.get(tenant)
@@ -153,16 +150,18 @@ class Guard:
                 own.update((value.get("S"), None))
         return True
 
-    def check(self, access: Access, *, keeps_unique: bool = False) -> Denial | None:
+    def check(self, access: Access, *, unique: frozenset[str] | None = None) -> Denial | None:
         """Return why an access is denied; None if it is allowed.
 
-        `keeps_unique` is for stores, which write the guard items of unique values themselves and
-        call `check_unique` for them.
+        `unique` is for stores, which write the guard items of unique values themselves: the names
+        of those that the access takes or releases. None is for a caller that writes no guard items.
         """
         denial = self._check(access)
-        if denial is None and access.written and not keeps_unique:
-            return self._check_raw_write(access)
-        return denial
+        if denial is not None:
+            return denial
+        if unique is not None:
+            return self._check_unique(access, unique)
+        return self._check_raw_write(access) if access.written else None
 
     def _check(self, access: Access) -> Denial | None:
         if not access.rights:
@@ -179,11 +178,8 @@ class Guard:
             return _deny(access, found)
         return self._check_grant(access, found)
 
-    def check_unique(self, access: Access, names: frozenset[str]) -> Denial | None:
-        """Return why a write may not take or release unique values; None if it may.
-
-        `names` are those of the guards that it changes.
-        """
+    def _check_unique(self, access: Access, names: frozenset[str]) -> Denial | None:
+        """Return why a write may not take or release unique values; None if it may."""
         if names <= self._unique or may_do_anything(self.role):
             return None
         lacking = join_names(sorted(names - self._unique))
@@ -328,6 +324,19 @@ class Guard:
                 fact = f"is of another {self.role.tenant}; {self.role.name} may only write its own"
             return f"index {index}: {attribute} {fact}"
         return None
+
+
+def check_ids(roles: Sequence[Role], ids: Mapping[str, str]) -> None:
+    """Raise PrincipalInvalid if there is an id that none of the roles takes."""
+    tenants = {role.tenant for role in roles}
+    unknown = [each for each in ids if each not in tenants]
+    if not unknown:
+        return
+    names = dict.fromkeys(role.name for role in roles)
+    subject = "the role takes" if len(names) == 1 else "the roles take"
+    known = sorted(repr(each) for each in tenants if each is not None)
+    takes = f"{subject} {join_names(known) if known else 'no id'}"
+    raise PrincipalInvalid(join_names(names), f"got an id for {unknown[0]!r}; {takes}", "")
 
 
 def _missing_right_message(role: str, rights: Right, grant: Grant) -> str:

@@ -95,14 +95,14 @@ class AsyncStore:
         """
         return await self._drive(plan_raw_call(self._settings, operation, request))
 
-    def as_principal(self, role: str, /, **ids: str) -> AsyncStore:
+    def as_principal(self, role: str, /, *roles: str, **ids: str) -> AsyncStore:
         """Async version of `Store.as_principal`: return a store restricted to a principal's rights.
 
         Raises PrincipalInvalid.
         """
         from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
 
-        settings = PrincipalSettings(self._settings, role, ids)
+        settings = PrincipalSettings(self._settings, (role, *roles), ids)
         return AsyncStore(self._executor, settings, sleep=self._sleep)
 
     async def create_table(self, table: Table) -> None:

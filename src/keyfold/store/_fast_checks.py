@@ -15,11 +15,11 @@ from typing import Any
 from keyfold.expressions.parser import CACHED_EXPRESSIONS, parse_condition
 from keyfold.expressions.trees import And, Comparison, Path, ValuePlaceholder
 from keyfold.model._calls import CALLER, STORE, ApiCall, Authority
-from keyfold.policy import Guard, Right
+from keyfold.policy import PrincipalGuard, Right
 from keyfold.policy.accesses import find_existence, spellings_of
 from keyfold.values import Item
 
-Guards = Mapping[str, Guard]
+Guards = Mapping[str, PrincipalGuard]
 _Body = dict[str, Any]
 # The table, the kind and the body of a member of a batch or transaction.
 _Member = tuple[str, str, _Body]
@@ -75,7 +75,9 @@ def admits(guards: Guards, call: ApiCall) -> bool:
     )
 
 
-def _admits_item(guard: Guard | None, kind: str, body: _Body, authority: Authority) -> bool:
+def _admits_item(
+    guard: PrincipalGuard | None, kind: str, body: _Body, authority: Authority
+) -> bool:
     rights, parameter, is_write = _RULES[kind]
     item: Item = body[parameter]
     if guard is None or authority.guards:
@@ -97,7 +99,7 @@ def _admits_item(guard: Guard | None, kind: str, body: _Body, authority: Authori
     return rights != _PUT and guard.admits(rights, partition, item)
 
 
-def _admits_query(guard: Guard | None, body: _Body) -> bool:
+def _admits_query(guard: PrincipalGuard | None, body: _Body) -> bool:
     if guard is None or "IndexName" in body:
         return False
     placeholder = _find_partition(

@@ -1,8 +1,8 @@
-"""Settings of a principal's store, which check every call against the role before it is made."""
+"""Settings of a principal's store, which check every call against its roles before it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import chain, repeat
 from typing import Any, cast
@@ -10,7 +10,6 @@ from typing import Any, cast
 from keyfold.api import TableKeyNames
 from keyfold.errors import (
     AccessDenied,
-    PrincipalInvalid,
     SerializationException,
     ValidationException,
     WrongTable,
@@ -18,7 +17,8 @@ from keyfold.errors import (
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
-from keyfold.policy import Access, Denial, Guard, Right
+from keyfold.policy import Access, Denial, Right, make_guards
+from keyfold.policy._layouts import join_names
 from keyfold.policy.accesses import read_accesses
 from keyfold.store._cursors import CursorBox
 from keyfold.store._fast_checks import admits
@@ -35,15 +35,18 @@ class PrincipalSettings(StoreSettings):
 
     is_guarded = True
 
-    def __init__(self, base: StoreSettings, role: str, ids: Mapping[str, str]) -> None:
+    def __init__(self, base: StoreSettings, roles: Iterable[str], ids: Mapping[str, str]) -> None:
         if base.is_guarded:
             fact = "a principal's store cannot create stores of other principals"
-            raise AccessDenied(cast(PrincipalSettings, base).role, "as_principal", None, fact)
+            raise AccessDenied(cast(PrincipalSettings, base).shown, "as_principal", None, fact)
         self.__dict__.update(base.__dict__)
         self._base = base
-        self.role = role
-        self._guards = _make_guards(base, role, ids)
-        self.principal = repr((role, sorted(ids.items())))
+        self.roles = tuple(dict.fromkeys(roles))
+        # The roles, as messages name them.
+        self.shown = join_names(self.roles)
+        self._guards = make_guards(base.tables.values(), self.roles, ids)
+        # The same whatever the order of roles and ids.
+        self.principal = repr((sorted(self.roles), sorted(ids.items())))
 
     @property
     def cursors(self) -> CursorBox:
@@ -51,11 +54,11 @@ class PrincipalSettings(StoreSettings):
         return self._base.cursors.of(self.principal)
 
     def show_tables(self) -> str:
-        """Return the names of the tables and the role, for the text of a store."""
-        return f"{super().show_tables()} as {self.role}"
+        """Return the names of the tables and the roles, for the text of a store."""
+        return f"{super().show_tables()} as {self.shown}"
 
     def admit(self, request: Request[Any], now: datetime) -> Calls:
-        """Return the calls that a request is known to make, all of which the role allows.
+        """Return the calls that a request is known to make, all of which the roles allow.
 
         Raises WrongTable, AccessDenied, and RequestRefused or SizeExceeded for an invalid call.
         """
@@ -77,7 +80,7 @@ class PrincipalSettings(StoreSettings):
         return tuple(call.on_own_authority() for call in calls)
 
     def check_call(self, call: ApiCall) -> None:
-        """Raise AccessDenied for a call that the role denies.
+        """Raise AccessDenied for a call with an access that none of the roles allows.
 
         Raises the service's ValidationException for one that is invalid whatever is stored.
         """
@@ -85,7 +88,7 @@ class PrincipalSettings(StoreSettings):
             self._check_accesses(call)
 
     def admit_raw(self, operation: str, request: dict[str, Any]) -> ApiCall:
-        """Return a raw call that the role allows; raises AccessDenied.
+        """Return a raw call that the roles allow; raises AccessDenied.
 
         Raises the service's own error for a call that is invalid whatever is stored.
         """
@@ -94,21 +97,18 @@ class PrincipalSettings(StoreSettings):
         return ApiCall(operation, request).on_own_authority()
 
     def _find_raw_denial(self, access: Access) -> Denial | None:
-        """Return why the role denies an access by a caller that keeps no guard items."""
+        """Return why the roles deny an access by a caller that writes no guard items."""
         if access.table is None:
             # An access that concerns no table is allowed if any guard allows it.
             denials = [guard.check(access) for guard in self._guards.values()]
             return None if None in denials else denials[0]
         guard = self._guards.get(access.table)
-        if guard is None:
-            fact = f"table {access.table} has no role {self.role}"
-            return Denial(access.action, access.table, fact)
-        return guard.check(access)
+        return self._deny_table(access) if guard is None else guard.check(access)
 
     def check_administration(self, operation: str, table: TableLike) -> None:
         """Raise AccessDenied: a principal may only run requests."""
         fact = "a principal's store may only run requests"
-        raise AccessDenied(self.role, operation, table.name, fact)
+        raise AccessDenied(self.shown, operation, table.name, fact)
 
     def _check_accesses(self, call: ApiCall) -> None:
         accesses = read_accesses(call.operation, call.request, self._find_key_names)
@@ -118,39 +118,30 @@ class PrincipalSettings(StoreSettings):
     def _check_access(self, access: Access, authority: Authority) -> None:
         assert access.table is not None  # every request is for a table
         guard = self._guards.get(access.table)
-        if guard is None:
-            fact = f"table {access.table} has no role {self.role}"
-            raise AccessDenied(self.role, access.action, access.table, fact)
         if authority.replaces_expired:
             access = access._replace(rights=access.rights & ~Right.UPDATE)
-        self._deny(guard.check(access, keeps_unique=True))
-        if authority.guards:
-            self._deny(guard.check_unique(access, authority.guards))
+        self._deny(
+            self._deny_table(access)
+            if guard is None
+            else guard.check(access, unique=authority.guards)
+        )
+
+    def _deny_table(self, access: Access) -> Denial:
+        which = "no role" if len(self.roles) == 1 else "none of the roles"
+        fact = f"table {access.table} has {which} {self.shown}"
+        return Denial(access.action, access.table, fact)
 
     def _deny(self, denial: Denial | None) -> None:
-        if denial is not None:
-            raise AccessDenied(self.role, denial.action, denial.table, denial.fact)
+        if denial is None:
+            return
+        fact = denial.fact
+        if denial.table in self._guards:
+            # The guard knows only the roles that its table has.
+            for role in self.roles:
+                if role not in self.tables[denial.table].roles:
+                    fact += f"; {denial.table} has no role {role}"
+        raise AccessDenied(self.shown, denial.action, denial.table, fact)
 
     def _find_key_names(self, table: str) -> TableKeyNames | None:
         guard = self._guards.get(table)
         return None if guard is None else guard.key_names
-
-
-def _make_guards(base: StoreSettings, role: str, ids: Mapping[str, str]) -> dict[str, Guard]:
-    """Return a guard for each table that has the role; raises PrincipalInvalid."""
-    found = {name: table.roles[role] for name, table in base.tables.items() if role in table.roles}
-    if not found:
-        known = sorted({name for table in base.tables.values() for name in table.roles})
-        advice = f"Known roles: {', '.join(known)}." if known else "Declare one with add_role()."
-        raise PrincipalInvalid(role, "no table has such a role", advice)
-    tenants = {each.tenant for each in found.values() if each.tenant is not None}
-    unknown_ids = {name: ids[name] for name in ids if name not in tenants}
-    return {
-        name: Guard(
-            base.tables[name].layout,
-            each,
-            # Ids that no table takes are given to all, so that the first guard refuses them.
-            {key: value for key, value in ids.items() if key == each.tenant} | unknown_ids,
-        )
-        for name, each in found.items()
-    }

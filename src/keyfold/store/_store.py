@@ -98,20 +98,23 @@ class Store:
         """
         return self._drive(plan_raw_call(self._settings, operation, request))
 
-    def as_principal(self, role: str, /, **ids: str) -> Store:
-        """Return a store restricted to what a principal with this role may do.
+    def as_principal(self, role: str, /, *roles: str, **ids: str) -> Store:
+        """Return a store restricted to what a principal with this role, or these roles, may do.
 
         `ids` holds the principal's id under the name of the role's tenant, as in `user="ada"`. A
         request that the role does not allow raises AccessDenied before any call is made. The store
         only runs requests: it cannot create, drop or follow tables. Closing it leaves the database
         open.
 
+        With several roles, as in `as_principal("customer", "seller", user="ada")`, each access of a
+        request has to be allowed by one of them as a whole.
+
         Raises PrincipalInvalid if no table has the role, or if the id is missing or not usable in
         keys.
         """
         from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
 
-        settings = PrincipalSettings(self._settings, role, ids)
+        settings = PrincipalSettings(self._settings, (role, *roles), ids)
         return Store(self._executor, settings, sleep=self._sleep)
 
     def create_table(self, table: Table) -> None:

@@ -42,6 +42,17 @@ def test_a_key_is_added_and_its_secret_shown_once(run: Run, file: Path) -> None:
         assert key.secret not in shown
 
 
+def test_a_key_may_have_several_roles(run: Run, file: Path) -> None:
+    given = ("--role", "seller", "--role", "customer", "--role", "seller", "--id", "user=ada")
+    result = add(run, file, "--name", "ada", *given)
+    assert (result["roles"], result["ids"]) == (["customer", "seller"], {"user": "ada"})
+    assert 'role = ["customer", "seller"]' in file.read_text()
+    assert "roles customer, seller" in " ".join(run("keys", "list", file).out.split())
+    one = add(run, file, "--name", "bob", "--role", "customer", "--id", "user=bob")
+    assert one["roles"] == ["customer"]
+    assert 'role = "customer"' in file.read_text()
+
+
 def test_a_key_with_a_token_shows_it_once_too(run: Run, file: Path) -> None:
     result = add(run, file, "--name", "ops", "--admin", "--token")
     key = read_keys(str(file))[result["access_key"]]
@@ -77,7 +88,7 @@ def test_a_rotated_key_stays_until_it_is_revoked(run: Run, file: Path) -> None:
     assert first.secret != second.secret
     assert first.secret not in outcome.out
     assert second.secret in outcome.out
-    assert (first.name, first.role, first.ids) == (second.name, second.role, second.ids)
+    assert (first.name, first.roles, first.ids) == (second.name, second.roles, second.ids)
     revoked = run("keys", "revoke", file, old)
     assert revoked.out == f"{file}: {old} of ada is revoked.\n"
     assert list(read_keys(str(file))) == [second.access_key]

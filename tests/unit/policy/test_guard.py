@@ -240,7 +240,7 @@ def test_only_a_store_may_set_a_unique_field(action: str, value: Any) -> None:
     written = access(CREATE | UPDATE, "U#ada", action=action, written={"email": value})
     guard = Guard(LAYOUT, role, {"user": "ada"})
     assert fact_of(guard.check(written)) == "notes: email is unique, so only a store may set it"
-    assert guard.check(written, keeps_unique=True) is None
+    assert guard.check(written, unique=frozenset()) is None
     assert guard.check(written._replace(written={"text": value})) is None
     assert KEEPER.check(written) is None
     assert NURSE.check(written._replace(partition=({"S": "U#ada#F#left"},))) is None
@@ -478,21 +478,22 @@ def test_a_role_may_list_the_guards_of_single_fields() -> None:
 
     role = Role("clerk", can={Person: ALL}, unique="mail")
     guard = Guard(table.layout, role, {})
-    write = put("P#ada")
-    assert guard.check_unique(write, frozenset({"mail"})) is None
-    assert fact_of(guard.check_unique(write, frozenset({"mail", "tel"}))) == (
+    write = put("P#ada")._replace(table="Tab")
+    assert guard.check(write, unique=frozenset({"mail"})) is None
+    assert fact_of(guard.check(write, unique=frozenset({"mail", "tel"}))) == (
         "clerk may not take or release unique values of tel"
     )
 
 
 def test_unique_values_need_a_role_that_lists_them() -> None:
     write = put("U#ada")
-    assert ADA.check_unique(write, EMAIL) is None
-    assert KEEPER.check_unique(write, EMAIL) is None
-    for guard, name in ((NURSE, "nurse"), (AUDITOR, "auditor")):
-        assert fact_of(guard.check_unique(write, EMAIL)) == (
-            f"{name} may not take or release unique values of Member.email"
-        )
+    assert ADA.check(write, unique=EMAIL) is None
+    assert KEEPER.check(write, unique=EMAIL) is None
+    elsewhere = put("U#ada#F#left")
+    assert NURSE.check(elsewhere, unique=frozenset()) is None
+    assert fact_of(NURSE.check(elsewhere, unique=EMAIL)) == (
+        "nurse may not take or release unique values of Member.email"
+    )
 
 
 # Areas without templates.

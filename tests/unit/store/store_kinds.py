@@ -45,7 +45,7 @@ class AnyStore(Protocol):
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]: ...
 
-    def as_principal(self, role: str, /, **ids: str) -> AnyStore: ...
+    def as_principal(self, role: str, /, *roles: str, **ids: str) -> AnyStore: ...
 
     def create_table(self, table: Table) -> None: ...
 
@@ -78,8 +78,10 @@ class SyncStoreAdapter:
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         return self.store.execute(operation, request)
 
-    def as_principal(self, role: str, /, **ids: str) -> AnyStore:
-        return SyncStoreAdapter(self.store.as_principal(role, **ids), self.calls, self.pauses)
+    def as_principal(self, role: str, /, *roles: str, **ids: str) -> AnyStore:
+        return SyncStoreAdapter(
+            self.store.as_principal(role, *roles, **ids), self.calls, self.pauses
+        )
 
     def create_table(self, table: Table) -> None:
         self.store.create_table(table)
@@ -137,9 +139,9 @@ class AsyncStoreAdapter:
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         return self._runner.run(self.store.execute(operation, request))
 
-    def as_principal(self, role: str, /, **ids: str) -> AnyStore:
+    def as_principal(self, role: str, /, *roles: str, **ids: str) -> AnyStore:
         return AsyncStoreAdapter(
-            lambda: self.store.as_principal(role, **ids),
+            lambda: self.store.as_principal(role, *roles, **ids),
             self.calls,
             self.pauses,
             runner=self._runner,

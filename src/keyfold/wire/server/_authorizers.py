@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from keyfold.errors import AccessDeniedException, ServiceError
-from keyfold.policy import Access, Guard, Right
+from keyfold.policy import Access, PrincipalGuard, Right
 from keyfold.policy.accesses import KeyLookup, read_accesses
 from keyfold.policy.iam import EXPLICIT_DENY, PolicyDocument, find_denial, resource_of
 
@@ -67,18 +67,18 @@ _MAX_CACHED = 1_000
 
 
 class RoleAuthorizer:
-    """Allows what a role allows, with one guard for each table that declares the role."""
+    """Allows what roles allow, with one guard for each table that declares one of them."""
 
     allows_everything = False
 
     def __init__(
-        self, name: str, guards: Mapping[str, Guard], keys: KeyLookup, region: str
+        self, name: str, guards: Mapping[str, PrincipalGuard], keys: KeyLookup, region: str
     ) -> None:
         self._principal = WirePrincipal(name)
         self._guards, self._keys, self._region = guards, keys, region
 
     def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
-        """Return the error of the first access that the role does not allow; None if all are."""
+        """Return the error of the first access that no role allows; None if all are allowed."""
         try:
             accesses = read_accesses(operation, request, self._keys)
         except ServiceError as error:

@@ -7,7 +7,7 @@ refusal reveals nothing about what the tables hold.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from keyfold.errors import (
     ServiceError,
     UnrecognizedClientException,
 )
-from keyfold.policy import Guard, Layout, Role
+from keyfold.policy import PrincipalGuard, RuledTable, make_guards
 from keyfold.policy.accesses import KeyLookup
 from keyfold.policy.iam import parse_policy
 from keyfold.wire.server._authorizers import (
@@ -41,20 +41,6 @@ from keyfold.wire.server._requests import (
 from keyfold.wire.server._signatures import UNRECOGNIZED, Verifier
 
 _REGION = "us-east-1"
-
-
-class RuledTable(Protocol):
-    """A declared table with its layout and roles."""
-
-    @property
-    def layout(self) -> Layout:
-        """The key, areas and indexes of the table, as policies see it."""
-        ...
-
-    @property
-    def roles(self) -> Mapping[str, Role]:
-        """The table's roles, by name."""
-        ...
 
 
 class Gate(Protocol):
@@ -239,24 +225,18 @@ def _make_policy_authorizer(
     return PolicyAuthorizer(name, parse_policy(text, source=path), ids, keys, region)
 
 
-def _make_guards(path: str, key: AccessKey, tables: Iterable[RuledTable]) -> dict[str, Guard]:
+def _make_guards(
+    path: str, key: AccessKey, tables: Collection[RuledTable]
+) -> dict[str, PrincipalGuard]:
     """Return the guards of a key, by table; raises KeysUnusable."""
-    subject, name = f"[keys.{key.access_key}]", key.role or ""
-    declared = [(each.layout, each.roles[name]) for each in tables if name in each.roles]
-    if not declared:
-        known = sorted({role for each in tables for role in each.roles})
-        fact = f"{subject} has role {name!r}, but the roles being served are {known or 'none'}"
-        raise KeysUnusable(path, fact, "Name the table that declares it, with --table.")
-    tenants = {role.tenant for _, role in declared}
-    unused = [each for each in key.ids if each not in tenants]
-    if unused:
-        fact = f"{subject} has an id {unused[0]!r}, which role {name!r} does not take"
-        raise KeysUnusable(path, fact, "Remove it.")
-    guards: dict[str, Guard] = {}
-    for layout, role in declared:
-        own = {each: key.ids[each] for each in key.ids if each == role.tenant}
-        try:
-            guards[layout.table] = Guard(layout, role, own)
-        except PrincipalInvalid as error:
-            raise KeysUnusable(path, f"{subject} role {name}: {error.fact}", error.advice) from None
-    return guards
+    subject = f"[keys.{key.access_key}]"
+    known = sorted({role for each in tables for role in each.roles})
+    for name in key.roles:
+        if name not in known:
+            fact = f"{subject} has role {name!r}, but the roles being served are {known or 'none'}"
+            raise KeysUnusable(path, fact, "Name the table that declares it, with --table.")
+    try:
+        return make_guards(tables, key.roles, key.ids)
+    except PrincipalInvalid as error:
+        fact = f"{subject} role {error.role}: {error.fact}"
+        raise KeysUnusable(path, fact, error.advice) from None

@@ -6,7 +6,8 @@
     role = "customer"
     ids = {user = "ada"}
 
-A key has one of `role`, `policy` (the path of an IAM document) and `admin = true`. A signature can
+A key has one of `role`, `policy` (the path of an IAM document) and `admin = true`. Several roles are
+a list: `role = ["customer", "seller"]`. A signature can
 only be verified with the secret itself, so the file has to belong to the user that runs the
 server, and nobody else may read it.
 """
@@ -55,7 +56,7 @@ class AccessKey:
     access_key: str
     secret: str = field(repr=False)
     name: str
-    role: str | None = None
+    roles: tuple[str, ...] = ()
     policy: str | None = None
     is_admin: bool = False
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -69,7 +70,9 @@ class AccessKey:
         ids = "".join(f" {name}={value}" for name, value in self.ids.items())
         if self.is_admin:
             return "admin"
-        return f"role {self.role}{ids}" if self.role is not None else f"policy {self.policy}{ids}"
+        if self.policy is not None:
+            return f"policy {self.policy}{ids}"
+        return f"{'role' if len(self.roles) == 1 else 'roles'} {', '.join(self.roles)}{ids}"
 
 
 def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any) -> AccessKey:
@@ -181,7 +184,7 @@ def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
     for name, kind, expected in (
         ("secret", str, "a string"),
         ("name", str, "a string"),
-        ("role", str, "a string"),
+        ("role", (str, list), "a string, or a list of strings"),
         ("policy", str, "the path of a file"),
         ("token", str, "a string"),
         ("admin", bool, "true or false"),
@@ -209,11 +212,14 @@ def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
         raise refuse("has ids that are not strings", 'Write them as ids = {user = "ada"}.')
     if ids and rights == ["admin"]:
         raise refuse("has ids, which have no effect on an admin", "Remove them.")
+    roles = _parse_roles(given.get("role", []))
+    if roles is None:
+        raise refuse("field role has something that is not a string", "List the names of roles.")
     return AccessKey(
         access_key,
         given["secret"],
         given["name"],
-        role=given.get("role"),
+        roles=roles,
         policy=given.get("policy"),
         is_admin=given.get("admin", False),
         ids=ids,
@@ -221,6 +227,14 @@ def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
         is_disabled=given.get("disabled", False),
         created=given.get("created"),
     )
+
+
+def _parse_roles(given: str | list[Any]) -> tuple[str, ...] | None:
+    """Return the roles of a key, in a fixed order; None if one is not a string."""
+    names = [given] if isinstance(given, str) else given
+    if not all(isinstance(name, str) and name for name in names):
+        return None
+    return tuple(sorted(set(names)))
 
 
 @contextmanager
@@ -280,9 +294,11 @@ def _write(keys: Mapping[str, AccessKey]) -> str:
         lines = [f"[keys.{_name(key.access_key)}]", f"name = {_quote(key.name)}"]
         if key.is_admin:
             lines.append("admin = true")
-        for name, text in (("role", key.role), ("policy", key.policy)):
-            if text is not None:
-                lines.append(f"{name} = {_quote(text)}")
+        if key.roles:
+            roles = ", ".join(map(_quote, key.roles))
+            lines.append(f"role = {roles if len(key.roles) == 1 else f'[{roles}]'}")
+        if key.policy is not None:
+            lines.append(f"policy = {_quote(key.policy)}")
         if key.ids:
             pairs = (f"{_name(name)} = {_quote(value)}" for name, value in key.ids.items())
             lines.append(f"ids = {{{', '.join(pairs)}}}")

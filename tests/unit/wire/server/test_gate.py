@@ -113,6 +113,7 @@ def keys(tmp_path: Path) -> Path:
         block("ADA", more='role = "customer"\nids = {user = "ada"}'),
         block("FULFIL", more='role = "fulfilment"'),
         block("OWNER", more='role = "owner"'),
+        block("BOTH", more='role = ["fulfilment", "customer"]\nids = {user = "ada"}'),
         block("POLICY", more='policy = "policy.json"\nids = {user = "ada"}'),
     )
     return path
@@ -208,6 +209,19 @@ def test_a_role_may_access_nothing_else(
     assert engine.execute("Scan", {"TableName": "Market"})["Count"] == 4, "nothing was written"
 
 
+def test_a_key_with_several_roles_may_do_what_one_of_them_allows(wire: Wire) -> None:
+    assert call(wire, "BOTH", "PutItem", put("U#ada#P", "2")).status == 200
+    assert call(wire, "BOTH", "PutItem", put("U#bob#O", "2")).status == 200
+    assert call(wire, "BOTH", "GetItem", get("U#bob#O")).json["Item"]["v"] == {"S": "bob"}
+    both = {"TransactItems": [{"Put": put("U#ada#P")}, {"Put": put("U#bob#O")}]}
+    assert call(wire, "BOTH", "TransactWriteItems", both).status == 200
+    assert call(wire, "BOTH", "DescribeTimeToLive", {"TableName": "Market"}).status == 200
+    denied(call(wire, "BOTH", "GetItem", get("U#bob#P")))
+    denied(call(wire, "BOTH", "Scan", {"TableName": "Market"}))
+    foreign = {"TransactItems": [{"Put": put("U#ada#P")}, {"Put": put("U#bob#P")}]}
+    denied(call(wire, "BOTH", "TransactWriteItems", foreign))
+
+
 def test_a_table_may_be_named_by_its_arn(wire: Wire) -> None:
     assert call(wire, "ADA", "GetItem", {**get("U#ada#P"), "TableName": ARN}).status == 200
     denied(call(wire, "ADA", "GetItem", {**get("U#bob#P"), "TableName": ARN}))
@@ -298,7 +312,13 @@ def test_a_key_can_be_revoked_or_given_other_rights_while_the_server_runs(
         ('role = "customer"', "it needs an id for 'user'"),
         ('role = "customer"\nids = {user = "a#b"}', "the id 'a#b' does not fit the key template"),
         ('role = "customer"\nids = {user = "*"}', "the id '*' contains '*'"),
-        ('role = "fulfilment"\nids = {user = "a"}', "which role 'fulfilment' does not take"),
+        ('role = "fulfilment"\nids = {user = "a"}', "role fulfilment: got an id for 'user'"),
+        ('role = ["fulfilment", "nobody"]', "[keys.A] has role 'nobody', but the roles being"),
+        ('role = ["fulfilment", "customer"]', "role customer: it needs an id for 'user'"),
+        (
+            'role = ["fulfilment", "owner"]\nids = {user = "a"}',
+            "role fulfilment and owner: got an id for 'user'; the roles take no id",
+        ),
     ],
 )
 def test_a_key_needs_a_role_that_is_served(

@@ -41,12 +41,14 @@ def test_a_file_maps_keys_to_principals(path: Path) -> None:
         block("A", more='role = "customer"\nids = {user = "ada"}'),
         block("B", more='policy = "b.json"\ntoken = "t"\ndisabled = true'),
         block("C"),
+        block("D", more='role = ["seller", "customer", "seller"]\nids = {user = "ada"}'),
     )
     keys = read_keys(str(path))
     assert [(key.access_key, key.rights) for key in keys.values()] == [
         ("A", "role customer user=ada"),
         ("B", "policy b.json"),
         ("C", "admin"),
+        ("D", "roles customer, seller user=ada"),
     ]
     assert (keys["B"].token, keys["B"].is_disabled) == ("t", True)
 
@@ -116,7 +118,9 @@ def test_missing_files_and_other_kinds_of_file_are_refused(tmp_path: Path) -> No
             block("A", SECRET, 'role = "x"\nids = "a"').encode(),
             "field ids is not a table of strings",
         ),
-        (block("A", SECRET, "role = 1").encode(), "field role is not a string"),
+        (block("A", SECRET, "role = 1").encode(), "field role is not a string, or a list"),
+        (block("A", SECRET, "role = []").encode(), "has none of role, policy and admin"),
+        (block("A", SECRET, 'role = ["x", 1]').encode(), "field role has something that is not"),
         (block("A", SECRET, 'admin = "yes"').encode(), "field admin is not true or false"),
         (
             block("A", SECRET, "admin = true\nsecrets = 1").encode(),
@@ -154,7 +158,7 @@ def test_a_key_is_added_to_a_file_that_only_its_owner_can_read(path: Path) -> No
     previous = os.umask(0)
     try:
         with changing_keys(str(path)) as keys:
-            made = make_key("ada", now=NOW, role="customer", ids={"user": "ada"})
+            made = make_key("ada", now=NOW, roles=("customer",), ids={"user": "ada"})
             keys[made.access_key] = made
     finally:
         os.umask(previous)
@@ -166,9 +170,9 @@ def test_a_key_is_added_to_a_file_that_only_its_owner_can_read(path: Path) -> No
 
 
 def test_a_rotated_key_has_the_same_rights() -> None:
-    old = make_key("ada", has_token=True, now=NOW, role="customer", ids={"user": "ada"})
+    old = make_key("ada", has_token=True, now=NOW, roles=("customer",), ids={"user": "ada"})
     new = renew_key(old, now=NOW)
-    assert (new.name, new.role, new.ids) == (old.name, old.role, old.ids)
+    assert (new.name, new.roles, new.ids) == (old.name, old.roles, old.ids)
     assert new.access_key.startswith("ASIA")
     assert len({old.access_key, new.access_key, old.secret, new.secret, old.token, new.token}) == 6
 
@@ -184,7 +188,7 @@ def test_a_change_that_fails_changes_nothing(path: Path) -> None:
     with pytest.raises(KeysUnusable, match="not valid for an IAM user"):
         add(make_key("a b", now=NOW, is_admin=True))
     with pytest.raises(KeysUnusable, match="has ids that are not strings"):
-        add(make_key("a", now=NOW, role="x", ids={"user": ""}))
+        add(make_key("a", now=NOW, roles=("x",), ids={"user": ""}))
     with pytest.raises(ZeroDivisionError), changing_keys(str(path)) as keys:
         keys[str(1 // 0)] = keys.pop("AKIDEXAMPLE")
     assert path.read_bytes() == before
@@ -229,7 +233,7 @@ texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=
             access_key=st.from_regex(r"[A-Za-z0-9_.-]{1,20}", fullmatch=True),
             secret=st.from_regex(r"[!-~]{1,20}", fullmatch=True),
             name=st.from_regex(r"[A-Za-z0-9_+=,.@-]{1,20}", fullmatch=True),
-            role=texts,
+            roles=st.sets(texts, min_size=1, max_size=3).map(lambda names: tuple(sorted(names))),
             policy=st.none(),
             is_admin=st.just(False),
             ids=st.dictionaries(texts, texts, max_size=3),
