@@ -9,8 +9,8 @@ starts and stops them; `_workers` runs several server processes on one port.
 
 from __future__ import annotations
 
-from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_policy_gate
+from keyfold.wire.server._gate import Gate, make_key_gate, make_policy_gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._server import Server
 
-__all__ = ["Gate", "Limits", "RuledTable", "Server", "make_key_gate", "make_policy_gate"]
+__all__ = ["Gate", "Limits", "Server", "make_key_gate", "make_policy_gate"]
