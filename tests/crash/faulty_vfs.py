@@ -142,7 +142,7 @@ def open_on_storage(path: Path, storage: SqliteStorage, *, clock: Callable[[], f
         storage,
         clock=clock,
         new_id=lambda: "00000000-0000-0000-0000-000000000000",
-        ttl_grace_seconds=0.0,
+        grace_seconds=0.0,
         upkeep_seconds=None,
         region="us-east-1",
         account="000000000000",

@@ -186,7 +186,7 @@ def main() -> None:
         path,
         durability=cast(Durability, durability),
         clock=lambda: NOW,
-        ttl_grace_seconds=0.0,
+        expiry_grace=0.0,
         upkeep_seconds=0.005,
         busy_seconds=120.0,
         shard_records=SHARD_RECORDS,

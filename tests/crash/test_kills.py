@@ -70,7 +70,7 @@ def open_after(path: Path, durability: Durability) -> Engine:
         path,
         durability=durability,
         clock=lambda: NOW,
-        ttl_grace_seconds=0.0,
+        expiry_grace=0.0,
         upkeep_seconds=None,
         shard_records=SHARD_RECORDS,
     )

@@ -152,7 +152,7 @@ def test_a_replayed_stream_gives_the_same_table(taken: list[tuple[str, int, int]
     clock = Clock()
     with (
         Engine.open(
-            ":memory:", clock=clock, shard_records=5, ttl_grace_seconds=0, upkeep_seconds=None
+            ":memory:", clock=clock, shard_records=5, expiry_grace=0, upkeep_seconds=None
         ) as engine,
         Engine.open(":memory:", upkeep_seconds=None) as copy,
     ):
@@ -203,7 +203,7 @@ def test_a_stream_is_followed_while_many_write(tmp_path: Path, where: str) -> No
             durability=durability,
             clock=clock,
             shard_records=40,
-            ttl_grace_seconds=0,
+            expiry_grace=0,
             upkeep_seconds=0.005,
         ) as engine,
         Engine.open(":memory:", upkeep_seconds=None) as copy,
@@ -230,7 +230,7 @@ def test_a_stream_is_followed_by_one_engine_while_others_write_the_file(tmp_path
         "durability": "process",
         "clock": clock,
         "shard_records": 40,
-        "ttl_grace_seconds": 0,
+        "expiry_grace": 0,
         "upkeep_seconds": 0.005,
         "busy_seconds": 60.0,
     }

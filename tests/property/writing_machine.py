@@ -66,7 +66,7 @@ class WritingMachine(RuleBasedStateMachine):
             path,
             durability="process" if self.engines_on_file else None,
             clock=lambda: self.now,
-            ttl_grace_seconds=GRACE_SECONDS,
+            expiry_grace=GRACE_SECONDS,
             upkeep_seconds=None,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import UnionType
@@ -12,6 +13,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from keyfold.cli._durations import parse_units
 from keyfold.errors import KeyfoldError
 from keyfold.model import Entity, Pattern, Request
 from keyfold.model._patterns import Parameter
@@ -164,6 +166,10 @@ def _read(pattern: Pattern[..., Any], parameter: Parameter, text: str, flag: str
         return _with_zone(adapter.validate_strings(text))
     except ValidationError as error:
         problem = error
+    duration = parse_units(text)
+    if duration is not None:
+        with suppress(ValidationError):
+            return adapter.validate_python(duration)
     try:
         read = json.loads(text, parse_float=Decimal, parse_constant=Decimal)
     except ValueError:

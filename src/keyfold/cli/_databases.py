@@ -20,13 +20,16 @@ def open_store(table: Table, db: str, *, creates: bool = False, **options: Any) 
     """Open a database for a command.
 
     A missing file or table is created only if `creates` is set; otherwise a mistyped `--db` would
-    look like an empty table. Raises FileUnreachable and TableMissing.
+    look like an empty table. Expired items in a file are not deleted while it is open. Raises
+    FileUnreachable and TableMissing.
     """
     if "://" in db:
         options.setdefault("cursor_key", keep_cursor_key(os.environ, Path.home()))
-    elif not creates and db != ":memory:":
-        with open_executor(db) as database:
-            require_table(database, table.name, db)
+    else:
+        options.setdefault("upkeep_seconds", None)
+        if not creates and db != ":memory:":
+            with open_executor(db, keeps_expired=True) as database:
+                require_table(database, table.name, db)
     return keyfold.open(table, db, **options)
 
 

@@ -90,6 +90,9 @@ def _check_new(db: str) -> str:
     """Return the URL of the database to create and keep; refuse a file that exists."""
     if "://" in db:
         return db
+    if db == ":memory:":
+        fact = "memory deletes expired items after 10 seconds, and patterns need them. Omit --db."
+        raise typer.BadParameter(fact, param_hint="--db")
     file = Path(db) / "demo.db" if Path(db).is_dir() else Path(db)
     if file.exists():
         fact = f"{file} already exists; the demo creates a new file."

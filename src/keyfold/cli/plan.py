@@ -53,7 +53,7 @@ def plan(
     if is_new and not as_json:
         print(f"{db} does not exist yet, or is empty.", file=sys.stderr)
     # A missing or empty file is planned as a database without tables; it is not created.
-    with open_executor(":memory:" if is_new else db) as database:
+    with open_executor(":memory:" if is_new else db, keeps_expired=True) as database:
         plans = make_plan(database, tables, allow_removal=allow_removal)
     if as_json:
         print(json.dumps({"tables": [to_json(each) for each in plans]}, indent=2))

@@ -72,7 +72,7 @@ def run(
     PATTERN is the name of a pattern or of its function, or an unambiguous prefix of one;
     `keyfold patterns` lists them with their parameters. Give each parameter as --name VALUE.
     Values are parsed by type: times as 2026-01-31T12:00 (UTC unless they have a time zone),
-    durations as PT12H or in seconds, entities and lists as JSON. If a parameter has the same
+    durations as 12h, PT12H or in seconds, entities and lists as JSON. If a parameter has the same
     name as an option, put it after a separate --. Without --limit, a query shows everything it finds.
 
     With --as, the pattern runs as a principal with that role, and everything that the role does

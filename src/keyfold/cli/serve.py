@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyfold.cli._completion import complete_tables
+from keyfold.cli._durations import parse_duration
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the model.
@@ -19,6 +21,7 @@ EXAMPLES = (
     "keyfold serve --memory --port 0",
     "keyfold serve shop.db --workers 2 --metrics",
     "keyfold serve shop.db --buckets exports",
+    "keyfold serve shop.db --expiry-grace 30m",
     "keyfold serve shop.db --tls-cert cert.pem --tls-key key.pem",
     "keyfold serve shop.db --auth keys.toml --table shop.tables:market",
     "keyfold serve shop.db --policy policy.json --id user=ada",
@@ -49,6 +52,15 @@ def serve(
     buckets: Annotated[
         Path | None,
         typer.Option(help="A folder whose subfolders act as S3 buckets, for exports and imports."),
+    ] = None,
+    expiry_grace: Annotated[
+        timedelta | None,
+        typer.Option(
+            help="How long expired items stay before they are deleted, such as 48h or 30m; by "
+            "default 48h, as on AWS, and 10s with --memory.",
+            parser=parse_duration,
+            metavar="DURATION",
+        ),
     ] = None,
     tls_cert: Annotated[
         Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS instead of HTTP.")
@@ -119,6 +131,7 @@ def serve(
         durability=durability,
         region=region,
         buckets=None if buckets is None else str(buckets),
+        expiry_grace=None if expiry_grace is None else expiry_grace.total_seconds(),
         tls_cert=None if tls_cert is None else str(tls_cert),
         tls_key=None if tls_key is None else str(tls_key),
         has_metrics=metrics,

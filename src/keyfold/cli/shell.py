@@ -68,7 +68,7 @@ def shell(
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if limit is None and is_terminal:
         limit = _PAGE
-    with open_executor(db) as executor:
+    with open_executor(db, keeps_expired=True) as executor:
         # On a service, creating a table is an explicit step.
         creates_tables = "://" not in db
         session = Session(

@@ -71,7 +71,10 @@ def sql(
         request["Limit"] = limit
     if next_token is not None:
         request["NextToken"] = next_token
-    with open_executor(db) as executor, make_progress_console().status("running"):
+    with (
+        open_executor(db, keeps_expired=True) as executor,
+        make_progress_console().status("running"),
+    ):
         try:
             result = run_statement(executor, db, request)
         except ServiceError as error:

@@ -95,7 +95,7 @@ def _verify_tables(table: str, db: str, *, repair: bool, as_json: bool) -> int:
     from keyfold.deploy import verify as verify_tables
 
     tables = find_tables(None, table)
-    with open_executor(db) as database:
+    with open_executor(db, keeps_expired=True) as database:
         reports = verify_tables(database, tables, repair=repair, on_items=_print_progress)
     if as_json:
         document: dict[str, Any] = {"tables": [report.to_json() for report in reports]}

@@ -16,11 +16,12 @@ import orjson
 from keyfold.api import TableKeyNames
 from keyfold.api.bodies import parse_body
 from keyfold.api.shapes import check, check_types
-from keyfold.clocks import Clock, check_clock
+from keyfold.clocks import Clock, Duration, check_clock, read_duration
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.hot_keys import HotKey
 from keyfold.engine.insights.usage import UsageMonitors
+from keyfold.engine.items.expiry import GRACE_IN_FILES, GRACE_IN_MEMORY
 from keyfold.engine.items.responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine.jobs import Jobs
 from keyfold.engine.operations import LOADED, LoadedOperation, load_operation
@@ -111,7 +112,7 @@ class Engine:
         durability: Durability | None = None,
         clock: Clock = time.time,
         new_id: Callable[[], str] | None = None,
-        ttl_grace_seconds: float = 10.0,
+        expiry_grace: Duration | None = None,
         upkeep_seconds: float | None = 5.0,
         busy_seconds: float = 5.0,
         shard_records: int | None = None,
@@ -125,12 +126,13 @@ class Engine:
         files, a power failure; with `"process"`, the end of this process, however sudden; with
         `"memory"`, for `":memory:"` only, neither.
 
-        `clock` returns the time in seconds since 1970; `new_id` returns ids for tables. Items are
-        deleted `ttl_grace_seconds` after they expire, by a check every `upkeep_seconds`; None
-        leaves that, and the backfill of new indexes, to `run_upkeep`. `busy_seconds` is how long
-        to wait for another process that is writing. Shards of streams are split after
-        `shard_records` records, by default 10,000; a small number helps to test how a program
-        follows splits. `region` and `account` appear in ARNs. `buckets` is a folder whose
+        `clock` returns the time in seconds since 1970; `new_id` returns ids for tables. Expired
+        items are deleted once they have been expired for `expiry_grace`, a timedelta or a number
+        of seconds: by default 48 hours in files, as on AWS, and 10 seconds in memory. A check every
+        `upkeep_seconds` does that; None leaves it, and the backfill of new indexes, to
+        `run_upkeep`. `busy_seconds` is how long to wait for another process that is writing.
+        Shards of streams are split after `shard_records` records, by default 10,000; a small number
+        helps to test how a program follows splits. `region` and `account` appear in ARNs. `buckets` is a folder whose
         subfolders stand for S3 buckets, for exports, imports and bulk operations.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
@@ -138,11 +140,13 @@ class Engine:
         """
         name = _check_path(path)
         for option, value, minimum in (
-            ("ttl_grace_seconds", ttl_grace_seconds, 0.0),
             ("upkeep_seconds", upkeep_seconds, 0.001),
             ("busy_seconds", busy_seconds, 0.0),
         ):
             _check_seconds(option, value, minimum)
+        if expiry_grace is None:
+            expiry_grace = GRACE_IN_MEMORY if name == MEMORY else GRACE_IN_FILES
+        grace_seconds = read_duration("expiry_grace", expiry_grace)
         check_clock(clock)
         if not callable(new_id or _random_id):
             raise OptionInvalid("new_id", new_id, "Give a function without arguments.")
@@ -161,7 +165,7 @@ class Engine:
                 storage,
                 clock=clock,
                 new_id=new_id or _random_id,
-                ttl_grace_seconds=ttl_grace_seconds,
+                grace_seconds=grace_seconds,
                 upkeep_seconds=upkeep_seconds,
                 shard_records=most_records,
                 region=region,
@@ -180,7 +184,7 @@ class Engine:
         *,
         clock: Clock,
         new_id: Callable[[], str],
-        ttl_grace_seconds: float,
+        grace_seconds: float,
         upkeep_seconds: float | None,
         shard_records: int = SHARD_RECORDS,
         region: str,
@@ -197,7 +201,7 @@ class Engine:
             catalog,
             jobs,
             clock=clock,
-            grace_seconds=ttl_grace_seconds,
+            grace_seconds=grace_seconds,
             interval_seconds=upkeep_seconds,
             shard_records=shard_records,
             shares_file=path != MEMORY,

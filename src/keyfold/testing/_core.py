@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from keyfold.api.bodies import parse_body
+from keyfold.clocks import read_duration
 from keyfold.engine import Engine
 from keyfold.errors import OptionInvalid
 from keyfold.testing._batches import add_leftovers, count_members, is_acceptable, split
@@ -30,8 +31,8 @@ from keyfold.testing._replica import Replica, is_global_index
 # Calls an engine by `execute` or `execute_parsed`; requests and responses are dicts here.
 Call = Callable[[Engine, str, dict[str, Any]], dict[str, Any]]
 
-# How far the engine's clock is set back during upkeep. It stands for the grace period of TTL,
-# which an engine fixes when it is opened, while faults change.
+# How far the engine's clock is set back during upkeep. It stands for the expiry grace, which an
+# engine fixes when it is opened, while faults change.
 _upkeep_lag_seconds: ContextVar[float] = ContextVar("keyfold_upkeep_lag_seconds", default=0.0)
 
 
@@ -76,7 +77,7 @@ class Core:
         self._replica = self._make_replica()
         if former is not None:
             former.close()
-        # If the TTL lag is shorter now, more items may have expired.
+        # If the expiry grace is shorter now, more items may have expired.
         self._run_upkeep()
 
     def reset(self) -> None:
@@ -181,7 +182,7 @@ class Core:
         return Engine.open(
             ":memory:",
             clock=lambda: self.clock() - _upkeep_lag_seconds.get(),
-            ttl_grace_seconds=0.0,
+            expiry_grace=0,
             upkeep_seconds=None,
             region=self.region,
             buckets=self._buckets,
@@ -195,7 +196,7 @@ class Core:
 
     def _run_upkeep(self) -> None:
         """Fill new indexes and delete expired items, after the clock or a table has changed."""
-        token = _upkeep_lag_seconds.set(self.faults.ttl_lag_seconds)
+        token = _upkeep_lag_seconds.set(read_duration("expiry_grace", self.faults.expiry_grace))
         try:
             self.engine.run_upkeep()
             if self._replica is not None:

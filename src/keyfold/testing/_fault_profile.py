@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import inf
+from typing import cast
 
+from keyfold.clocks import Duration, read_duration
 from keyfold.errors import OptionInvalid
 
 _MOST_SECONDS = 10 * 365 * 86_400
@@ -34,7 +36,8 @@ class FaultProfile:
 
     `latency` makes calls take `latency_seconds` longer.
 
-    `ttl_lag_seconds` is not a rate: it is how long items stay after their expiry.
+    `expiry_grace` is not a rate: it is how long items stay after their expiry, a timedelta or a
+    number of seconds.
 
     >>> FaultProfile(throttling=0.1, seed=7).throttling
     0.1
@@ -50,7 +53,7 @@ class FaultProfile:
     index_lag: float = 0.0
     latency: float = 0.0
     latency_seconds: float = 0.05
-    ttl_lag_seconds: float = 0.0
+    expiry_grace: Duration = 0.0
     lag_writes: int = 1
 
     def __post_init__(self) -> None:
@@ -65,7 +68,10 @@ def _check(name: str, value: object) -> None:
         case "lag_writes":
             is_valid = _is_whole(value) and _is_between(value, 1, inf)
             advice = "Give a whole number, 1 or more."
-        case "latency_seconds" | "ttl_lag_seconds":
+        case "expiry_grace":
+            read_duration(f"FaultProfile.{name}", cast(Duration, value))
+            return
+        case "latency_seconds":
             is_valid = _is_between(value, 0, _MOST_SECONDS)
             advice = "Give a number of seconds, 0 or more."
         case _:

@@ -6,6 +6,7 @@ import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,36 @@ def test_reading_from_the_wrong_database_is_reported_and_creates_nothing(
     assert "It has Rates." in outcome.err
     with Engine.open(other) as engine:
         assert engine.execute("ListTables", {})["TableNames"] == ["Rates"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "exchange_rates", "GetStale", "--base", "USD", "--target", "EUR"),
+        ("run", "exchange_rates", "Delete", "--base", "USD", "--target", "EUR"),
+        ("sql", "SELECT * FROM ExchangeRates"),
+        ("plan", "exchange_rates"),
+        ("dump", "rates.jsonl"),
+        ("verify", "--table", "exchange_rates"),
+    ],
+)
+def test_commands_delete_no_expired_items(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("apply", "exchange_rates", "--db", "rates.db").code == 0
+    opened: list[float | None] = []
+    open_file = Engine.open
+
+    def remember(*arguments: Any, **options: Any) -> Engine:
+        opened.append(options.get("upkeep_seconds", 5.0))
+        return open_file(*arguments, **options)
+
+    monkeypatch.setattr(Engine, "open", remember)
+    outcome = run(*command, "--db", "rates.db")
+    assert outcome.code in (0, 1), outcome.err
+    assert opened
+    assert set(opened) == {None}
 
 
 def test_a_write_creates_its_table(run: Run, other: Path) -> None:

@@ -24,7 +24,9 @@ from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.designs.exchange_rates import Rate
 from keyfold.engine import Engine
+from keyfold.engine.items.expiry import GRACE_IN_FILES
 from keyfold.errors import NotFound, WriteRefused
+from keyfold.testing import Clock
 from keyfold.wire.server import Server
 from tests.demo_run import DemoRun
 from tests.transports import Transport
@@ -107,6 +109,28 @@ def test_the_data_set_is_the_same_every_time() -> None:
     assert one.cases == other.cases
 
 
+def test_a_file_still_has_everything_that_has_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for make in report._MAKERS.values():
+        data = make(DataGenerator(SEED, NOW))
+        expired = [data.expiry_of(each) for each in data.find_expired(keyfold.Entity)]
+        assert all(time is not None and NOW - time < GRACE_IN_FILES for time in expired)
+    monkeypatch.setattr(report, "_MAKERS", {"exchange_rates": rates_of_demo.make_data_set})
+    [rates] = run_demo(str(tmp_path / "demo.db"), now=NOW)
+    clock = Clock(NOW)
+    with Engine.open(tmp_path / "demo.db", clock=clock, upkeep_seconds=None) as engine:
+        assert engine.run_upkeep() == 0
+        clock.advance(GRACE_IN_FILES)
+        assert engine.run_upkeep() == rates.expired > 50
+
+
+def test_memory_is_refused_because_it_deletes_expired_items_soon(run: Run) -> None:
+    outcome = run("demo", "--db", ":memory:")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "memory deletes expired items after 10 seconds" in outcome.err
+
+
 def test_a_named_database_is_kept(demo_run: DemoRun) -> None:
     """A folder was named, and has a file now."""
     assert f"The data is in {demo_run.file}." in demo_run.text
@@ -149,7 +173,7 @@ def test_a_service_finds_nothing_that_has_expired() -> None:
     """It would delete that by its own time, while patterns run that are to find it."""
     with (
         Engine.open(
-            ":memory:", clock=NOW.timestamp, ttl_grace_seconds=0.0, upkeep_seconds=None
+            ":memory:", clock=NOW.timestamp, expiry_grace=0.0, upkeep_seconds=None
         ) as engine,
         Server(engine).running() as url,
     ):

@@ -185,7 +185,7 @@ def test_a_write_takes_entities_as_json_and_durations_as_iso_8601_or_seconds(
     run: Run, db: Path
 ) -> None:
     rate = '{"base": "USD", "target": "CHF", "rate": 0.8850, "at": "2026-01-31T12:00:00Z"}'
-    for ttl in ("P1D", "86400", "1 day"):
+    for ttl in ("P1D", "86400", "1 day", "24h", "1d"):
         saved = answer_of(
             run("run", "exchange_rates", "save", "--rate", rate, "--ttl", ttl, "--json")
         )

@@ -22,7 +22,10 @@ from keyfold.errors import (
     InvalidSignatureException,
     UnrecognizedClientException,
 )
+from keyfold.testing import Clock
 from keyfold.wire.client import Client, Credentials
+from keyfold.wire.server import _process
+from keyfold.wire.server._process import ProcessSettings
 from tests.unit.cli.program import Run
 from tests.unit.wire.server.http import CREATE, TABLE, ask, get, put, read_responses
 
@@ -329,3 +332,40 @@ def test_contradictory_options_are_refused(run: Run, arguments: list[str], messa
     outcome = run("serve", "--memory", "--port", 0, *arguments)
     assert outcome.code == 2
     assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [([], None), (["--expiry-grace", "30m"], 1_800), (["--expiry-grace=0"], 0)],
+)
+def test_the_expiry_grace_reaches_the_engine(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], seconds: int | None
+) -> None:
+    served: list[ProcessSettings] = []
+
+    def remember(settings: ProcessSettings, *_: object, **__: object) -> None:
+        served.append(settings)
+
+    monkeypatch.setattr(_process, "run_server", remember)
+    assert run("serve", tmp_path / "shop.db", "--port", "0", *words).code == 0
+    [settings] = served
+    clock = Clock(1_700_000_000)
+    grace = 48 * 3_600 if seconds is None else seconds
+    with _process.open_engine(settings, clock=clock, upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", CREATE)
+        expiry = {"AttributeName": "ttl", "Enabled": True}
+        engine.execute("UpdateTimeToLive", {"TableName": TABLE, "TimeToLiveSpecification": expiry})
+        item = {"pk": {"S": "a"}, "ttl": {"N": "1700000000"}}
+        engine.execute("PutItem", {"TableName": TABLE, "Item": item})
+        clock.advance(grace)
+        assert engine.run_upkeep() == 0
+        clock.advance(1)
+        assert engine.run_upkeep() == 1
+
+
+@pytest.mark.parametrize("given", ["soon", "-1h", "200y"])
+def test_a_grace_that_is_no_duration_is_refused(run: Run, tmp_path: Path, given: str) -> None:
+    outcome = run("serve", tmp_path / "shop.db", f"--expiry-grace={given}")
+    assert outcome.code == 2
+    assert f"{given!r} is not a duration" in outcome.err
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from keyfold import Request, Store, Table
@@ -17,8 +18,10 @@ from tests.transports import START, Execute, Transport, executor_on, open_databa
 V = TypeVar("V")
 
 # Expired items stay stored for up to two days.
-LATE_EXPIRY = FaultProfile(ttl_lag_seconds=172_800)
-STALE_READS = FaultProfile(ttl_lag_seconds=172_800, stale_reads=1.0, index_lag=1.0, lag_writes=3)
+LATE_EXPIRY = FaultProfile(expiry_grace=timedelta(days=2))
+STALE_READS = FaultProfile(
+    expiry_grace=timedelta(days=2), stale_reads=1.0, index_lag=1.0, lag_writes=3
+)
 
 
 class Database:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def engine(clock: Clock) -> Iterator[Engine]:
-    with Engine.open(
-        ":memory:", clock=clock, upkeep_seconds=None, ttl_grace_seconds=GRACE
-    ) as engine:
+    with Engine.open(":memory:", clock=clock, upkeep_seconds=None, expiry_grace=GRACE) as engine:
         create(engine)
         yield engine
         assert engine.verify() == []
@@ -74,6 +73,31 @@ def test_an_item_expires_after_its_time_and_the_grace(engine: Engine, clock: Clo
     assert engine.run_upkeep() == 1
     assert engine.run_upkeep() == 0
     assert names(engine) == {"never"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "grace_seconds"),
+    [
+        ("file", None, 48 * 3_600),
+        ("memory", None, 10),
+        ("file", timedelta(minutes=5), 300),
+        ("memory", timedelta(days=2), 48 * 3_600),
+        ("file", 0, 0),
+        ("memory", 1.5, 2),
+    ],
+)
+def test_the_grace_is_two_days_in_files_and_ten_seconds_in_memory_unless_set(
+    tmp_path: Path, clock: Clock, kind: str, given: float | timedelta | None, grace_seconds: int
+) -> None:
+    path = ":memory:" if kind == "memory" else tmp_path / "things.db"
+    with Engine.open(path, clock=clock, upkeep_seconds=None, expiry_grace=given) as engine:
+        create(engine)
+        _switch(engine)
+        put(engine, "old", ttl=_at(clock.now))
+        clock.let_pass(grace_seconds)
+        assert engine.run_upkeep() == 0
+        clock.let_pass(1)
+        assert engine.run_upkeep() == 1
 
 
 def test_nothing_expires_unless_expiry_is_enabled(engine: Engine, clock: Clock) -> None:
@@ -271,7 +295,11 @@ def test_the_upkeep_thread_deletes_expired_items_despite_errors(
     clock = _CountingClock()
     clock.failures = failures
     with Engine.open(
-        path, durability=None if kind == "memory" else "process", clock=clock, upkeep_seconds=0.001
+        path,
+        durability=None if kind == "memory" else "process",
+        clock=clock,
+        upkeep_seconds=0.001,
+        expiry_grace=GRACE,
     ) as engine:
         create(engine)
         put(engine, "old", ttl=_at(clock.now - 100))
@@ -289,6 +317,6 @@ def test_upkeep_resumes_when_a_file_with_expiry_is_opened(tmp_path: Path) -> Non
         create(engine)
         _switch(engine)
         put(engine, "old", ttl=_at(clock.now - 100))
-    with Engine.open(path, clock=clock, upkeep_seconds=0.001) as engine:
+    with Engine.open(path, clock=clock, upkeep_seconds=0.001, expiry_grace=GRACE) as engine:
         assert clock.read_ten_times.wait(120)
         assert names(engine) == set()

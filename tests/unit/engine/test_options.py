@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def test_a_path_may_be_text_bytes_or_a_path(tmp_path: Path) -> None:
     ("option", "value"),
     [
         (option, value)
-        for option in ("ttl_grace_seconds", "upkeep_seconds", "busy_seconds")
+        for option in ("expiry_grace", "upkeep_seconds", "busy_seconds")
         for value in (float("nan"), float("inf"), -1, -0.001, "x", "5", b"1")
     ],
 )
@@ -49,12 +50,23 @@ def test_invalid_durations_are_refused(option: str, value: Any) -> None:
     assert (refused.value.option, refused.value.received) == (option, value)
 
 
-@pytest.mark.parametrize("option", ["ttl_grace_seconds", "busy_seconds"])
-def test_only_upkeep_seconds_may_be_none(option: str) -> None:
-    absent: Any = {option: None}
-    with pytest.raises(OptionInvalid, match=f"^{option}: got None"):
+def test_seconds_to_wait_for_another_process_may_not_be_none() -> None:
+    absent: Any = {"busy_seconds": None}
+    with pytest.raises(OptionInvalid, match=r"^busy_seconds: got None"):
         Engine.open(":memory:", **absent)
-    Engine.open(":memory:", upkeep_seconds=None).close()
+    Engine.open(":memory:", upkeep_seconds=None, expiry_grace=None).close()
+
+
+@pytest.mark.parametrize(
+    "value", [timedelta(seconds=-1), timedelta.max, True, "48h", 101 * 365 * 86_400]
+)
+def test_an_expiry_grace_out_of_range_is_refused(value: Any) -> None:
+    with pytest.raises(OptionInvalid) as refused:
+        Engine.open(":memory:", expiry_grace=value)
+    assert str(refused.value) == (
+        f"expiry_grace: got {value!r}. Give a duration from 0 to 100 years: a timedelta, or a "
+        "number of seconds. [option-invalid]"
+    )
 
 
 def test_upkeep_needs_a_pause_between_runs() -> None:

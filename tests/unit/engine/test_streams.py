@@ -45,7 +45,7 @@ def clock() -> Clock:
 @pytest.fixture
 def engine(clock: Clock) -> Iterator[Engine]:
     with Engine.open(
-        ":memory:", clock=clock, upkeep_seconds=None, shard_records=8, ttl_grace_seconds=0
+        ":memory:", clock=clock, upkeep_seconds=None, shard_records=8, expiry_grace=0
     ) as engine:
         engine.execute("CreateTable", {**CREATE, "StreamSpecification": on()})
         yield engine

@@ -38,7 +38,7 @@ def no_handlers() -> Iterator[None]:
 
 @pytest.fixture
 def engine(transport: Transport, clock: Clock) -> Iterator[Database]:
-    with open_database(transport, clock=clock, ttl_grace_seconds=0.0, shard_records=8) as engine:
+    with open_database(transport, clock=clock, expiry_grace=0.0, shard_records=8) as engine:
         yield engine
 
 

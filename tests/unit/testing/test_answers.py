@@ -126,7 +126,7 @@ def test_every_case_is_answered_as_over_the_wire(path: Path, model: Any, tmp_pat
         clock = Clock(NOW)
         core = Core(clock=clock, faults=FaultProfile(), region="us-east-1", buckets=tmp_path)
         with Engine.open(
-            ":memory:", clock=clock, ttl_grace_seconds=0, upkeep_seconds=None, buckets=tmp_path
+            ":memory:", clock=clock, expiry_grace=0, upkeep_seconds=None, buckets=tmp_path
         ) as engine:
             compared += compare(case, core, engine, model)
         core.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -78,7 +79,8 @@ def outcomes_of(service: Service, operation: str, times: int) -> list[str]:
         ("latency", 2),
         ("latency_seconds", -1),
         ("latency_seconds", float("inf")),
-        ("ttl_lag_seconds", "1"),
+        ("expiry_grace", "1"),
+        ("expiry_grace", timedelta(seconds=-1)),
         ("lag_writes", 0),
         ("lag_writes", 1.5),
         ("seed", 0.5),

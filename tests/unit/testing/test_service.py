@@ -104,9 +104,9 @@ def test_expired_items_are_deleted_when_the_clock_is_moved(service: Service) -> 
     assert get(service, "long") is None
 
 
-def test_expired_items_stay_for_the_ttl_lag(service: Service) -> None:
+def test_expired_items_stay_for_the_expiry_grace(service: Service) -> None:
     expire(service)
-    service.faults = FaultProfile(ttl_lag_seconds=600)
+    service.faults = FaultProfile(expiry_grace=timedelta(minutes=10))
     put(service, "short", expires=at(service, 60))
     service.clock.advance(120)
     assert get(service, "short") is not None
@@ -114,17 +114,17 @@ def test_expired_items_stay_for_the_ttl_lag(service: Service) -> None:
     assert get(service, "short") is None
 
 
-def test_expired_items_are_deleted_when_the_ttl_lag_ends(service: Service) -> None:
+def test_expired_items_are_deleted_when_the_expiry_grace_ends(service: Service) -> None:
     expire(service)
-    with service.under(FaultProfile(ttl_lag_seconds=600)):
+    with service.under(FaultProfile(expiry_grace=600)):
         put(service, "short", expires=at(service, 60))
         service.clock.advance(120)
         assert get(service, "short") is not None
     assert get(service, "short") is None
 
 
-def test_the_ttl_lag_affects_nothing_else(service: Service) -> None:
-    service.faults = FaultProfile(ttl_lag_seconds=600)
+def test_the_expiry_grace_affects_nothing_else(service: Service) -> None:
+    service.faults = FaultProfile(expiry_grace=600)
     made = service.execute("CreateTable", {**CREATE, "TableName": "Later"})["TableDescription"]
     assert made["CreationDateTime"] == service.clock()
 

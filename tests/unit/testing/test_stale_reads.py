@@ -249,7 +249,7 @@ def test_expired_items_are_deleted_from_both(service: Service) -> None:
     )
     soon = {"N": str(int(service.clock() + 60))}
     put(service, "a", expires=soon)
-    service.faults = FaultProfile(stale_reads=1.0, ttl_lag_seconds=100)
+    service.faults = FaultProfile(stale_reads=1.0, expiry_grace=100)
     put(service, "b", expires=soon)
     service.clock.advance(120)
     put(service, "c")

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, TypeVar
 from uuid import UUID
 
+from keyfold.engine.items.expiry import GRACE_IN_FILES
 from keyfold.errors import KeyfoldError
 from keyfold.keys import Ulid, UlidSource
 from keyfold.model import Entity, Pattern, Table
@@ -17,6 +18,8 @@ E = TypeVar("E", bound=Entity)
 U = TypeVar("U", bound=Ulid)
 
 SEED = 20_260_101
+# Half of the grace after which a file deletes expired items: patterns such as GetStale find them.
+_EXPIRED_AT_MOST = GRACE_IN_FILES / 2
 
 
 class DataGenerator:
@@ -38,6 +41,10 @@ class DataGenerator:
     def ago(self, longest: timedelta) -> datetime:
         """Return a random time at most `longest` ago, in whole seconds."""
         return self.now - timedelta(seconds=self.random.randint(1, int(longest.total_seconds())))
+
+    def expired(self) -> datetime:
+        """Return a random expiry time in the past, so recent that a file still has the item."""
+        return self.ago(_EXPIRED_AT_MOST)
 
     def ahead(self, longest: timedelta) -> datetime:
         """Return a random time at most `longest` ahead, in whole seconds."""
@@ -76,7 +83,7 @@ class DataSet:
         self.cases: list[Case] = []
         self.loaded: list[Entity] = []
         self.expired = 0
-        self._expiry_of = expiry_of
+        self.expiry_of = expiry_of
         self._stored: dict[tuple[str, ...], Entity] = {}
 
     def load(self, entities: Iterable[Entity]) -> None:
@@ -131,7 +138,7 @@ class DataSet:
         return tuple(item[name]["S"] for name in self.table.key.names)
 
     def _has_expired(self, entity: Entity) -> bool:
-        expiry = self._expiry_of(entity)
+        expiry = self.expiry_of(entity)
         return expiry is not None and expiry <= self.now
 
 

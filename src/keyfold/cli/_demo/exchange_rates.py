@@ -49,7 +49,7 @@ def _make_rates(generator: DataGenerator) -> list[Rate]:
                 rate=Decimal(f"{exact:.6g}"),
                 at=generator.ago(_DAY),
                 stale=not is_fresh and generator.happens(0.05),
-                expires=generator.ago(_DAY) if has_expired else generator.ahead(_DAY),
+                expires=generator.expired() if has_expired else generator.ahead(_DAY),
             )
         )
     return rates

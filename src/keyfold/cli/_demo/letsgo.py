@@ -60,7 +60,7 @@ def _make_magazine(generator: DataGenerator) -> list[Entity]:
             items.append(AnyItem.of("author-article", f"/{author}/{article}"))
         for draft in range(generator.random.randint(2, 8)):
             # A draft is kept for a week, and half of the drafts are older.
-            expiry = generator.ago(7 * _DAY) if draft % 2 else generator.ahead(7 * _DAY)
+            expiry = generator.expired() if draft % 2 else generator.ahead(7 * _DAY)
             items.append(AnyItem.of("draft", f"/{author}/draft-{draft:02}", ttl=expiry))
     return items
 
@@ -88,7 +88,7 @@ def _make_platform(generator: DataGenerator) -> list[Entity]:
             items.append(IdentityTenant(tenant_id=tenant, identity_id=identity))
         for number in range(6):
             # Invitations last 24 hours, and half of them are older.
-            made = generator.ago(_DAY) if number % 2 else generator.ago(2 * _DAY) - _DAY
+            made = generator.ago(_DAY) if number % 2 else generator.expired() - _DAY
             items.append(
                 Invitation(
                     tenant_id=tenant,

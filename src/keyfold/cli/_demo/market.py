@@ -92,7 +92,7 @@ def _make_profile(
     yield Cart(user=user, cart=generator.ulid(CartId, generator.ago(_DAY)), lines=lines)
     # An abandoned cart that has expired.
     old = generator.ulid(CartId, generator.ago(60 * _DAY) - 30 * _DAY)
-    yield Cart(user=user, cart=old, lines=lines, ttl=generator.ago(30 * _DAY))
+    yield Cart(user=user, cart=old, lines=lines, ttl=generator.expired())
 
 
 def _line_of(generator: DataGenerator, product: Product) -> CartLine:
@@ -139,7 +139,7 @@ def _total_of(lines: dict[ProductId, CartLine]) -> Decimal:
 def _make_rewards(generator: DataGenerator, user: str) -> Iterator[Reward]:
     for number in range(generator.random.randint(4, 9)):
         granted = generator.ago(300 * _DAY)
-        expiry = generator.ago(20 * _DAY) if number % 3 == 0 else generator.ahead(90 * _DAY)
+        expiry = generator.expired() if number % 3 == 0 else generator.ahead(90 * _DAY)
         amount = Decimal(generator.random.randint(1, 20))
         made = generator.ulid(RewardId, granted)
         yield Reward(user=user, reward=made, amount=amount, reason="Thank you", ttl=expiry)

@@ -116,9 +116,10 @@ def run_demo(
 ) -> list[DesignReport]:
     """Load the four designs' data sets into a database, and run every pattern.
 
-    The store's clock stands still at `now`, so that no further item expires during the run. On a
-    service it stands a year ahead: items that the data set counts as expired are then not yet
-    expired by the service's own clock, by which it would delete them. Raises WriteRefused, before
+    The store's clock stands still at `now`, so that no further item expires during the run. A file
+    still has the items that have expired, since its expiry grace is longer. A service deletes by
+    its own clock and its own grace, which may be short: there, the store's clock stands a year
+    ahead, so that the service does not yet count those items as expired. Raises WriteRefused, before
     anything is written, if one of the tables has items.
     """
     is_service = "://" in url
@@ -128,11 +129,8 @@ def run_demo(
     tables = [data.table for data in data_sets.values()]
     log = CallLog(tables)
     # Cursors are only used within this run.
-    options: dict[str, Any] = {"cursor_key": os.urandom(32)}
-    if not is_service:
-        # Without upkeep, expired items stay stored while the patterns run, as on AWS.
-        options["upkeep_seconds"] = None
-    with keyfold.open(tables, url, clock=now.timestamp, on_call=[log], **options) as store:
+    key = os.urandom(32)
+    with keyfold.open(tables, url, clock=now.timestamp, on_call=[log], cursor_key=key) as store:
         for table in tables:
             create_empty_table(store, table)
         reports: list[DesignReport] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from keyfold.engine.items.writes import DeleteAction, ItemWrite, WriteOutcome, store
 from keyfold.engine.storage import Span, Storage, StorageWriter
 from keyfold.engine.tables.catalog import read_body
@@ -10,6 +12,10 @@ from keyfold.engine.tables.table import TableBody, build_table, encode_expiry, r
 # An expiry time further back than this is taken for a mistake, and the item is not deleted.
 OLDEST_SECONDS = 5 * 365 * 86_400
 BATCH_ITEMS = 100
+# How long expired items stay, by default. On AWS it is up to two days. What is in memory is often
+# made for a short time, in which deletion should be seen.
+GRACE_IN_FILES = timedelta(hours=48)
+GRACE_IN_MEMORY = timedelta(seconds=10)
 
 
 def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: float) -> int:

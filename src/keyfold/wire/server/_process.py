@@ -30,6 +30,8 @@ class ProcessSettings:
     durability: str | None = None
     region: str = "us-east-1"
     buckets: str | None = None
+    # How long expired items stay, in seconds; None for the default of files or memory.
+    expiry_grace: float | None = None
     tls_cert: str | None = None
     tls_key: str | None = None
     has_metrics: bool = False
@@ -104,6 +106,7 @@ def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
         durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
         region=settings.region,
         buckets=settings.buckets,
+        expiry_grace=settings.expiry_grace,
         **options,
     )
 

@@ -31,7 +31,7 @@ from tests.unit.engine.storage.tables import (
 
 def _open(path: Path, clock: Callable[[], float] = lambda: 0.0) -> Engine:
     return Engine.open(
-        path, durability="process", upkeep_seconds=None, ttl_grace_seconds=0.0, clock=clock
+        path, durability="process", upkeep_seconds=None, expiry_grace=0.0, clock=clock
     )
 
 

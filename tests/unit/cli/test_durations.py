@@ -1,0 +1,37 @@
+"""Durations on the command line."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import typer
+
+from keyfold.cli._durations import parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("48h", timedelta(hours=48)),
+        ("30m", timedelta(minutes=30)),
+        ("10s", timedelta(seconds=10)),
+        ("2d", timedelta(days=2)),
+        ("1d12h", timedelta(days=1, hours=12)),
+        ("1.5h", timedelta(minutes=90)),
+        ("PT48H", timedelta(hours=48)),
+        ("90", timedelta(seconds=90)),
+        ("0", timedelta()),
+    ],
+)
+def test_a_duration_has_units_or_is_in_seconds_or_iso_8601(text: str, duration: timedelta) -> None:
+    assert parse_duration(text) == duration
+
+
+@pytest.mark.parametrize("text", ["", "soon", "48 hours", "h", "4w", "9999999999d", "٣h", "1h-1m"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter) as refused:
+        parse_duration(text)
+    assert str(refused.value) == (
+        f"{text!r} is not a duration. Give one such as 48h, 30m, 1d12h or PT48H."
+    )
