@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from keyfold.model._any_values import decode_any
@@ -30,6 +31,9 @@ _FAST_KINDS: dict[frozenset[str], tuple[str, Decode | None]] = {
     # Pydantic converts the list to a set.
     frozenset({"SS"}): ("SS", None),
 }
+# Numbers of these fields are converted without a function of ours. An int raises ValueError for a
+# fraction; then the item does not take the fast path.
+_FAST_NUMBERS: dict[type[Any] | None, Decode] = {int: int, Decimal: Decimal}
 
 
 def _is_fast(each: StoredField) -> bool:
@@ -52,8 +56,18 @@ def split_readers(
     fields: Collection[StoredField],
 ) -> tuple[tuple[FastReader, ...], tuple[FieldReader, ...]]:
     """Return the readers of fields that the fast path can read, and those of the others."""
-    fast = tuple(reader_of(each)[:4] for each in fields if _is_fast(each))
+    fast = tuple(_fast_reader_of(each) for each in fields if _is_fast(each))
     return fast, tuple(reader_of(each) for each in fields if not _is_fast(each))
+
+
+def _fast_reader_of(each: StoredField) -> FastReader:
+    stored, name, kind, convert = reader_of(each)[:4]
+    return (
+        stored,
+        name,
+        kind,
+        _FAST_NUMBERS.get(each.codec.python, convert) if kind == "N" else convert,
+    )
 
 
 def find_recoverable(

@@ -100,6 +100,8 @@ class EntitySchema:
     recoverable_attributes: frozenset[str] = field(init=False)
     # The index keys and computed fields, which follow from the fields.
     derived_attributes: frozenset[str] = field(init=False)
+    # Whether an entity is written as it is: with no version, hook, timestamp or former form.
+    is_written_as_is: bool = field(init=False)
     # Whether a field, or a nested one, has former attribute names.
     has_former_names: bool = field(init=False)
     # Precomputed steps of encoding and decoding an item.
@@ -157,6 +159,8 @@ class EntitySchema:
         typed = () if self.type_attribute is None else self.type_attribute[:1]
         self.derived_attributes = self.own_attributes.difference(primary, typed)
         self.has_former_names = has_former_names(self.codec)
+        changed = (self.completion, self.upgrade, self.version_field)
+        self.is_written_as_is = all(each is None for each in changed)
         self._prepare_encoding()
         self._prepare_decoding()
 
@@ -411,7 +415,7 @@ class EntitySchema:
             for attribute, name, kind, convert in self._fast:
                 data = item[attribute][kind]
                 raw[name] = data if convert is None else convert(data)
-        except KeyError:
+        except (KeyError, ValueError):
             # An attribute is missing, or its type is not the usual one.
             count = self._read_each(self._all_readers, item, raw, self._rendered_count)
             if self._recoverable:

@@ -112,7 +112,8 @@ class Table:
         self.handlers = HandlerRegistry(self.name)
         # Entities with annotations that name types which are not defined yet.
         self._pending: list[tuple[type[BaseModel], Declaration]] = []
-        self._fallback: EntitySchema | None = None
+        # The entity of items that match no other entity, if one is declared as the fallback.
+        self.fallback: EntitySchema | None = None
         self._is_checked = False
         # For each entity, the others that can have its keys, once that was asked for.
         self._sharing: dict[str, tuple[EntitySchema, ...]] = {}
@@ -146,11 +147,6 @@ class Table:
     def __reduce__(self) -> Reduced:
         """Pickle by reference; raises NotPicklable for a table without importable entities."""
         return reduce_table(self)
-
-    @property
-    def fallback(self) -> EntitySchema | None:
-        """The entity of items that match no other entity, if one is declared as the fallback."""
-        return self._fallback
 
     # Declarations.
 
@@ -280,12 +276,12 @@ class Table:
             problems.append(f"{schema.name}: {self.name} already has an entity of that name.")
             return None
         if declaration.is_fallback:
-            if self._fallback is not None and self._fallback.name != schema.name:
+            if self.fallback is not None and self.fallback.name != schema.name:
                 problems.append(
-                    f"{schema.name}: {self._fallback.name} is already the table's fallback."
+                    f"{schema.name}: {self.fallback.name} is already the table's fallback."
                 )
                 return None
-            self._fallback = schema
+            self.fallback = schema
         self.entities[schema.name] = schema
         self._sharing.clear()
         self.has_guards = self.has_guards or bool(schema.unique)
@@ -341,7 +337,7 @@ class Table:
         if self.type_attribute is not None:
             return []
         problems: list[str] = []
-        own = [schema for schema in self.entities.values() if schema is not self._fallback]
+        own = [schema for schema in self.entities.values() if schema is not self.fallback]
         for one, other in combinations(own, 2):
             templates, others = key_templates(one), key_templates(other)
             if templates is None or others is None:
@@ -443,10 +439,10 @@ class Table:
     def find_schema(self, item: Mapping[str, AttributeValue]) -> EntitySchema:
         """Return the schema of an item's entity; raises ItemMismatch if it matches none."""
         for schema in self.entities.values():
-            if schema is not self._fallback and schema.fits(item):
+            if schema is not self.fallback and schema.fits(item):
                 return schema
-        if self._fallback is not None:
-            return self._fallback
+        if self.fallback is not None:
+            return self.fallback
         raise ItemMismatch("its key matches no entity of the table")
 
     def is_of(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> bool:
@@ -454,7 +450,7 @@ class Table:
 
         An item belongs to the fallback only if it fits no other entity.
         """
-        if schema is not self._fallback:
+        if schema is not self.fallback:
             return True
         return not any(other.fits(item) for other in self.entities.values() if other is not schema)
 

@@ -35,7 +35,7 @@ class Decoder:
     """Decodes the items of one request."""
 
     __slots__ = (
-        *("_has_fallback", "_now_seconds", "_other", "_reports", "_shape", "_table", "_ttl"),
+        *("_now_seconds", "_other", "_reports", "_shape", "_table", "_ttl"),
         "invalid",
     )
 
@@ -46,10 +46,10 @@ class Decoder:
         *,
         on_invalid: OnInvalid,
     ) -> None:
-        table = request.table
-        assert isinstance(table, Table)  # requests are made by declared tables
-        self._table, self._shape = table, request.shape
-        self._has_fallback = table.fallback is not None
+        # Requests are made by declared tables.
+        table: Any = request.table
+        self._table: Table = table
+        self._shape = request.shape
         self._ttl = None if request.includes_expired else table.ttl
         self._now_seconds = 0 if self._ttl is None else whole_seconds(context.now)
         self._reports = on_invalid == "report"
@@ -79,7 +79,7 @@ class Decoder:
                 keys = schema.read_keys(item) if known is None else known
                 if keys is None:
                     return SKIPPED
-                if self._has_fallback and not self._table.is_of(schema, item):
+                if self._table.fallback is not None and not self._table.is_of(schema, item):
                     return SKIPPED
             if shape.as_refs:
                 return self._make_ref(schema, item)
