@@ -62,7 +62,7 @@ class TimeOfWrite:
 
 
 def _to_whole_seconds(value: datetime) -> datetime:
-    """Round an expiry up to whole seconds, as it is stored: index keys are made from the same time."""
+    """Round an expiry down to whole seconds, as it is stored: index keys are made from the same time."""
     return value if not value.microsecond else round_expiry(value)
 
 

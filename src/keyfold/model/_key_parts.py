@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError, ValueInvalid
 from keyfold.keys import KeyTemplate
-from keyfold.model._any_values import encode_any
+from keyfold.model._any_values import Encode, encode_any
 from keyfold.model._codecs import StoredField
 from keyfold.model._pickling import Reduced, reduce_part
 from keyfold.model._placeholder_keys import render_placeholder_key
@@ -54,7 +54,16 @@ class KeyPart:
 
     def encode(self, value: Any) -> AttributeValue:
         """Return a value as the attribute stores it; raises ValueInvalid."""
-        encode = encode_any if self.held_by is None else self.held_by.codec.encode
+        return self._encode(
+            encode_any if self.held_by is None else self.held_by.codec.encode, value
+        )
+
+    def encode_bound(self, value: Any) -> AttributeValue:
+        """Return the end of a range of the attribute's values; raises ValueInvalid."""
+        bound = None if self.held_by is None else self.held_by.codec.encode_bound
+        return self.encode(value) if bound is None else self._encode(bound, value)
+
+    def _encode(self, encode: Encode, value: Any) -> AttributeValue:
         try:
             encoded = encode(value)
         except (AttributeError, TypeError, ValueError) as error:

@@ -51,8 +51,13 @@ class Comparable(ABC, Generic[C]):
     def _right(self, value: C) -> Operand:
         """Return a value as the right operand; raises PathInvalid and ValueInvalid."""
 
+    def _bound(self, value: C) -> Operand:
+        """Return a value to compare with by order, as the right operand."""
+        return self._right(value)
+
     def _compare(self, comparator: Comparator, value: C) -> Condition:
-        return Comparison(comparator, self._left(), self._right(value))
+        right = self._right(value) if comparator in ("=", "<>") else self._bound(value)
+        return Comparison(comparator, self._left(), right)
 
     def eq(self, value: C) -> Condition:
         """Equal to `value`."""
@@ -76,7 +81,7 @@ class Comparable(ABC, Generic[C]):
 
     def between(self, low: C, high: C) -> Condition:
         """Between `low` and `high`, both included."""
-        return Between(self._left(), self._right(low), self._right(high))
+        return Between(self._left(), self._bound(low), self._bound(high))
 
     def __bool__(self) -> NoReturn:
         raise PathInvalid(repr(self), "a field has no truth value. Compare it with a value")
@@ -206,6 +211,9 @@ class FieldPath(Comparable[Any]):
     def _right(self, value: Any) -> Operand:
         return operand_for(self, value)
 
+    def _bound(self, value: Any) -> Operand:
+        return operand_for(self, value, self._info.codec.encode_bound)
+
     def in_(self, *options: Any) -> Condition:
         """Equal to one of `options`, of which there are at most 100.
 
@@ -258,9 +266,11 @@ def path_info(path: FieldPath) -> PathInfo:
     return path._info  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - hidden from users only
 
 
-def operand_for(path: FieldPath, value: Any) -> Operand:
+def operand_for(path: FieldPath, value: Any, encode: Encode | None = None) -> Operand:
     """Return a value, or another field, as an operand to compare with or assign to a field."""
-    return path_info(value).path if isinstance(value, FieldPath) else value_operand(path, value)
+    if isinstance(value, FieldPath):
+        return path_info(value).path
+    return value_operand(path, value, encode)
 
 
 def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> Literal:

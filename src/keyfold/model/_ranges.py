@@ -97,7 +97,7 @@ class PartRange:
 
     def _of_attribute(self, low: Any, high: Any) -> SortRange:
         part = self.part
-        ends = [None if each is None else part.encode(each) for each in (low, high)]
+        ends = [None if each is None else part.encode_bound(each) for each in (low, high)]
         if ends[0] is not None and ends[1] is not None and _order(ends[0]) > _order(ends[1]):
             fact = f"the range from {readable_value(ends[0])} to {readable_value(ends[1])} is empty"
             raise QueryInvalid(part.attribute, fact, "Swap the two values.")

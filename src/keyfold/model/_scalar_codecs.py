@@ -52,7 +52,13 @@ _SCALARS: tuple[tuple[type[Any], ValueCodec], ...] = (
 )
 
 SECONDS = ValueCodec(scalars.encode_seconds, _decode_seconds, _NUMBER, python=datetime)
-EXPIRY = ValueCodec(scalars.encode_expiry, _decode_seconds, _NUMBER, python=datetime)
+EXPIRY = ValueCodec(
+    scalars.encode_expiry,
+    _decode_seconds,
+    _NUMBER,
+    python=datetime,
+    encode_bound=scalars.encode_seconds,
+)
 _NAIVE = ValueCodec(scalars.encode_naive_datetime, kinds=_TEXT, python=datetime)
 
 

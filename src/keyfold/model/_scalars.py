@@ -198,7 +198,7 @@ def encode_seconds(value: Any) -> AttributeValue:
 
 
 def encode_expiry(value: Any) -> AttributeValue:
-    """Encode a datetime as Unix time in whole seconds, rounded up so as not to expire early."""
+    """Encode a datetime as Unix time in whole seconds, rounded down as `int()` does."""
     if isinstance(value, Placeholder):
         return {"N": str(value)}
     return encode_int(_whole_seconds(value))
@@ -212,7 +212,7 @@ def round_expiry(value: Any) -> Any:
 
 
 def _whole_seconds(value: Any) -> int:
-    return -(-_microseconds(value) // _MICROSECONDS)
+    return _microseconds(value) // _MICROSECONDS
 
 
 def _microseconds(value: Any) -> int:

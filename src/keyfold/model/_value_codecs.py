@@ -41,6 +41,8 @@ class ValueCodec:
     positions: tuple[ValueCodec, ...] = ()
     # The codecs of the members of a union.
     options: tuple[ValueCodec, ...] = ()
+    # Encodes what stored values are compared with by order, if that may lie between two of them.
+    encode_bound: Encode | None = None
     # Whether the value is a nested model, or has nested models as members.
     has_models: bool = field(init=False)
 

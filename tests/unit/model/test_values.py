@@ -200,8 +200,11 @@ def test_decimals_keep_all_their_digits() -> None:
     assert found.amount.as_tuple() == amount.as_tuple()
 
 
-def test_an_expiry_is_never_sooner_than_it_says() -> None:
-    assert stored(expiry=NOON + timedelta(microseconds=1)) == {"expiry": {"N": "1704196801"}}
+@pytest.mark.parametrize("micros", [0, 1, 500_000, 999_999])
+def test_an_expiry_is_rounded_down_to_whole_seconds(micros: int) -> None:
+    assert stored(expiry=NOON + timedelta(microseconds=micros)) == {"expiry": {"N": "1704196800"}}
+    before = datetime(1969, 12, 31, 23, 59, 59, micros, tzinfo=UTC)
+    assert stored(expiry=before) == {"expiry": {"N": "-1"}}
 
 
 @pytest.mark.parametrize(
@@ -433,10 +436,10 @@ def test_an_expiry_has_whole_seconds_as_it_is_stored() -> None:
         id: str = part()
         ends: Expiry
 
-    exact = datetime(2030, 1, 1, 0, 0, 0, 1, tzinfo=UTC)
+    exact = datetime(2030, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC)
     session = Session(id="1", ends=exact)
-    assert session.ends == datetime(2030, 1, 1, 0, 0, 1, tzinfo=UTC)
+    assert session.ends == datetime(2030, 1, 1, tzinfo=UTC)
     item = session.put().to_dynamodb()["Item"]
     assert item["ends"] == {"N": str(int(session.ends.timestamp()))}
-    assert item["end_sk"] == {"S": "2030-01-01T00:00:01.000000Z"}
+    assert item["end_sk"] == {"S": "2030-01-01T00:00:00.000000Z"}
     assert Session.keyfold_schema().decode(item) == session

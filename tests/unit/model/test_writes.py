@@ -104,6 +104,31 @@ def test_a_relative_expiry_is_resolved_when_it_runs() -> None:
         RATE.put().expiring_in(5)  # type: ignore[arg-type]
 
 
+def test_a_relative_expiry_is_rounded_down_to_whole_seconds() -> None:
+    put = RATE.put().expiring_in(timedelta(hours=1, milliseconds=600))
+    update = Rate.update(base="USD", target="EUR").expiring_in(timedelta(hours=1, milliseconds=600))
+    for micros, expires in ((0, "1704070800"), (399_999, "1704070800"), (400_000, "1704070801")):
+        moment = NOW + timedelta(microseconds=micros)
+        assert put.to_dynamodb(now=moment)["Item"]["ttl"] == {"N": expires}
+        assert update.to_dynamodb(now=moment)["ExpressionAttributeValues"][":0"] == {"N": expires}
+
+
+def test_an_expiry_is_compared_exactly_with_a_time_between_two_seconds() -> None:
+    half = NOW + timedelta(milliseconds=500)
+    field = Rate.f.expires
+    for condition, text in (
+        (field < half, "ttl < 1704067200.5"),
+        (field >= half, "ttl >= 1704067200.5"),
+        (field.between(NOW, half), "ttl BETWEEN 1704067200 AND 1704067200.5"),
+        (field > now + timedelta(seconds=1), "ttl > 1704067201.5"),
+        # What was stored for a time equals that time.
+        (field.eq(half), "ttl = 1704067200"),
+        (field.in_(half), "ttl IN (1704067200)"),
+    ):
+        scan = Rate.scan().where(condition).to_dynamodb(now=half)
+        assert spell(scan, "FilterExpression").endswith(text)
+
+
 def test_a_delete_asks_for_the_old_item() -> None:
     delete = Rate.delete(base="USD", target="EUR")
     assert delete.to_dynamodb() == {
