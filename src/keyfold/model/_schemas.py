@@ -41,6 +41,7 @@ from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_nested, k
 from keyfold.model._unique import UniqueField
 from keyfold.model._upgrades import Upgrade, keep_upgraded, upgrade_item
 from keyfold.model._value_codecs import ValueCodec
+from keyfold.model._value_validation import Validate, find_validated_fields, rules_of
 from keyfold.values import AttributeValue, Item
 
 
@@ -108,13 +109,15 @@ class EntitySchema:
     _writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _key_writers: tuple[tuple[str, Render], ...] = field(init=False)
+    # Fields whose text is validated where a key is given, and those of them that have validators.
     _checked: frozenset[str] = field(init=False)
+    _validated: frozenset[str] = field(init=False)
+    _validators: dict[str, Validate] = field(init=False)
     # Whether a key field is text with constraints, which rendering the key would not check.
     _constrains_key: bool = field(init=False)
     # The types of the fields that are stored only in keys; None if the value of one may differ
     # after a round trip through the key.
     _part_types: tuple[tuple[str, type[Any]], ...] | None = field(init=False)
-    _adapters: dict[str, TypeAdapter[Any]] = field(init=False)
     _fast: tuple[FastReader, ...] = field(init=False)
     _others: tuple[FieldReader, ...] = field(init=False)
     _all_readers: tuple[FieldReader, ...] = field(init=False)
@@ -174,13 +177,15 @@ class EntitySchema:
             for is_set in (False, True)
         )
         self._key_writers = tuple((each.attribute, each.fast_render()) for each in self.keys)
-        self._checked = frozenset(
+        self._validators = {}
+        self._validated = find_validated_fields(self.entity)
+        self._checked = self._validated.union(
             name for name in self.fields if not self.fields[name].takes_any_text
         )
         self._constrains_key = any(
-            self.fields[name].is_text and name in self._checked for name in self.key_fields
+            name in self._validated or (self.fields[name].is_text and name in self._checked)
+            for name in self.key_fields
         )
-        self._adapters = {}
         index_parts = {part.attribute: part for parts in self.index_keys.values() for part in parts}
         for part in self.keys:
             index_parts.pop(part.attribute, None)
@@ -248,23 +253,25 @@ class EntitySchema:
     def coerce(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return field values with text validated and converted by the field's type.
 
-        Raises KeyPartInvalid for text that is not valid for its field.
+        Validators of a field may normalise its value, so they see values of its own type, too.
+        Raises KeyPartInvalid for a value that is not valid for its field.
         """
         checked = self._checked
         for name, value in values.items():
-            if value.__class__ is str and name in checked:
+            if name in checked and (value.__class__ is str or name in self._validated):
                 return {name: self._coerce(name, value) for name, value in values.items()}
         return values
 
     def _coerce(self, name: str, value: Any) -> Any:
-        if value.__class__ is not str or name not in self._checked:
+        if name not in self._checked:
             return value
         field = self.fields[name]
-        adapter = self._adapters.get(name)
-        if adapter is None:
-            adapter = self._adapters[name] = TypeAdapter(field.whole_annotation)
+        if value.__class__ is not str and not (
+            name in self._validated and isinstance(value, field.codec.python or ())
+        ):
+            return value
         try:
-            return adapter.validate_python(value, strict=False)
+            return self._validator_of(name)(value, strict=False)
         except ValidationError as error:
             if field.is_text:
                 fact, advice = "is constrained text", f"{error.errors()[0]['msg']}."
@@ -273,6 +280,17 @@ class EntitySchema:
             raise KeyPartInvalid(
                 self.name, f"{{{name}}}", name, fact, show_part(value), advice
             ) from error
+
+    def _validator_of(self, name: str) -> Validate:
+        found = self._validators.get(name)
+        if found is None:
+            # Validators that look at other fields cannot run here.
+            found = self._validators[name] = (
+                rules_of(self.entity).find((name,))[0].validate
+                if name in self._validated
+                else TypeAdapter(self.fields[name].whole_annotation).validate_python
+            )
+        return found
 
     def render_key(self, values: Mapping[str, Any]) -> Item:
         """Return the primary key for these field values; raises MissingKeyPart."""

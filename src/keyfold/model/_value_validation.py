@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, BeforeValidator, PlainValidator, WrapValidator
 from pydantic_core import SchemaValidator
 
 from keyfold.errors import FieldUnknown
@@ -35,6 +35,7 @@ E = TypeVar("E", bound=BaseModel)
 Step = str | int | Placeholder
 Validate = Callable[..., Any]
 
+_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator)
 # How many sets of fields an entity keeps a validator for.
 _MAX_COPIERS = 64
 
@@ -254,6 +255,22 @@ def rules_of(entity: type[BaseModel]) -> EntityRules:
         rules = EntityRules(entity)
         type.__setattr__(entity, "_keyfold_rules", rules)
     return rules
+
+
+def find_validated_fields(entity: type[BaseModel]) -> frozenset[str]:
+    """Return the fields with validators that look at the field alone: these may normalise it."""
+    fields = entity.__pydantic_fields__
+    named = {
+        name
+        for each in entity.__pydantic_decorators__.field_validators.values()
+        for name in (fields if "*" in each.info.fields else each.info.fields)
+    }
+    named |= {
+        name
+        for name, each in fields.items()
+        if any(isinstance(mark, _VALIDATORS) for mark in each.metadata)
+    }
+    return frozenset(named - find_fields_with_info(entity).keys()) if named else frozenset()
 
 
 def _check_divisible(around: ValueRules, step: Step) -> None:
