@@ -8,6 +8,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, cast
 
+from keyfold.expressions import Comparator, Comparison, Condition, DeferredValue
+from keyfold.model._scalars import encode_datetime
+from keyfold.values import AttributeValue
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -16,6 +20,9 @@ class Moment:
     >>> from datetime import UTC
     >>> (now + timedelta(hours=1)).resolve(datetime(2026, 1, 1, tzinfo=UTC)).hour
     1
+
+    Compared with a datetime, it makes a condition that holds if the request runs before that time,
+    or after it: `Link.check(Link.f.group.exists() & (now < expires), ...)`.
     """
 
     offset: timedelta = timedelta()
@@ -25,6 +32,22 @@ class Moment:
 
     def __sub__(self, offset: timedelta) -> Moment:
         return Moment(self.offset - offset)
+
+    def __lt__(self, time: datetime) -> Condition:
+        return self._compare("<", time)
+
+    def __le__(self, time: datetime) -> Condition:
+        return self._compare("<=", time)
+
+    def __gt__(self, time: datetime) -> Condition:
+        return self._compare(">", time)
+
+    def __ge__(self, time: datetime) -> Condition:
+        return self._compare(">=", time)
+
+    def _compare(self, comparator: Comparator, time: datetime) -> Condition:
+        """Return the condition that this time, when the request runs, compares so with another."""
+        return Comparison(comparator, DeferredValue(self, _encode_at), encode_datetime(time))
 
     def resolve(self, now: datetime) -> datetime:
         """Return the time, for a request that runs at `now`."""
@@ -45,6 +68,10 @@ SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 # Types of most values, for which the tests below would take longer.
 _PLAIN = frozenset({str, int, Decimal, bool, bytes, datetime})
+
+
+def _encode_at(moment: Moment, now: datetime) -> AttributeValue:
+    return encode_datetime(moment.resolve(now))
 
 
 def has_moment(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, Self, SupportsIndex, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -23,6 +23,7 @@ from keyfold.model._former_names import cover_former_names
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._operands import attributes_in, check_condition
+from keyfold.model._pickling import check_function
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, PartRange, SortRange, make_prefix, make_range
 from keyfold.model._reads import Ref, ResultShape, check_only
@@ -57,6 +58,8 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
     includes_expired: bool = False
     cursor: str | None = None
     read_limit: int | None = None
+    # A test of what is returned, with the time of the request; see `matching`.
+    test: Callable[[Any, datetime], bool] | None = None
 
     def limit(self, count: int) -> Self:
         """Return pages of exactly `count` items (fewer only at the end)."""
@@ -70,6 +73,15 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         entity = None if self.shape.schema is None else self.shape.schema.name
         checked = self._check(check_condition(condition, entity))
         return replace(self, filter=join_all(self.filter, checked))
+
+    def matching(self, test: Callable[[V_co, datetime], bool]) -> Self:
+        """Return only the entities for which `test(entity, now)` is true, `now` being the time of the run.
+
+        The test runs here, on what was read, so it can compare what DynamoDB cannot. As with
+        `where`, what is left out consumes capacity too, and pages still have as many items as
+        their limit says.
+        """
+        return replace(self, test=test)
 
     def consistent(self) -> Self:
         """Use strongly consistent reads, which see every write acknowledged before them.
@@ -152,6 +164,12 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         """Return the request's parameters about keys."""
         return {}
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Pickle a read whose test, if it has one, can be imported; raises NotPicklable for others."""
+        if self.test is not None:
+            check_function(self, self.test)
+        return object.__reduce_ex__(self, protocol)
+
     def _where(self) -> str:
         return self.table.name if self.index is None else f"{self.table.name}.{self.index.name}"
 
@@ -160,6 +178,8 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def _options(self) -> str:
         shown = "" if self.filter is None else f", filtered by {self.filter!r}"
+        if self.test is not None:
+            shown += f", matching {getattr(self.test, '__name__', 'a test')}"
         shown += self._order()
         return shown if self.page_limit is None else f"{shown}, {self.page_limit} per page"
 
@@ -329,8 +349,10 @@ class Count(DerivedRequest[int]):
     @property
     def source(self) -> Query[Any] | Scan[Any]:
         """The query or scan that reads the items to count, whole and without a limit."""
-        # Keys are enough to identify the entity, so an index with any projection can be used.
-        shape = replace(self.query.shape, only=None, as_refs=True)
+        shape = self.query.shape
+        if self.query.test is None:
+            # Keys are enough to identify the entity, so an index with any projection can be used.
+            shape = replace(shape, only=None, as_refs=True)
         return replace(self.query, shape=shape, page_limit=None, read_limit=None)
 
     def __repr__(self) -> str:

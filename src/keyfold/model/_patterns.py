@@ -161,13 +161,11 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 table.name,
                 None if index is None else index.name,
                 str(keys),
-                filters=request.filter is not None,
+                filters=_filters(request),
             )
         case Scan(table=table, index=index):
             name = None if index is None else index.name
-            yield PatternStep(
-                "Scan", table.name, name, "", scans=True, filters=request.filter is not None
-            )
+            yield PatternStep("Scan", table.name, name, "", scans=True, filters=_filters(request))
         case First(query=query) | CollectionGet(query=query):
             yield from _explain(query)
         case Count(query=query):
@@ -203,6 +201,10 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 yield PatternStep(call.operation, tables, None, "; ".join(map(_key_of, members)))
         case _:
             raise TypeError(f"{request!r} cannot be explained")
+
+
+def _filters(request: Query[Any] | Scan[Any]) -> bool:
+    return request.filter is not None or request.test is not None
 
 
 def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:

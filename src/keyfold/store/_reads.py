@@ -96,6 +96,7 @@ def read_page(
     payload = call.request
     payload["ReturnConsumedCapacity"] = "TOTAL"
     decoder = Decoder(context, request, on_invalid=context.store.on_invalid)
+    decode = _decoding(context, request, decoder)
     call_limit = limit = request.page_limit
     found = PageRead(decoder.invalid)
     # A read of the whole table knows no other entities.
@@ -113,7 +114,7 @@ def read_page(
         items, last = response["Items"], response.get("LastEvaluatedKey")
         before = len(found.values)
         for place, item in enumerate(items):
-            value = decoder.decode(item)
+            value = decode(item)
             if value is SKIPPED:
                 if has_others:
                     decoder.report_unknown(item)
@@ -133,6 +134,21 @@ def read_page(
             call_limit = suggest_limit(
                 missing, matched=matched, read=read, requested=call_limit or limit
             )
+
+
+def _decoding(
+    context: RunContext, request: Query[Any] | Scan[Any], decoder: Decoder
+) -> Callable[[Item], Any]:
+    """Return the function that decodes the items of a request, and tests them if it has a test."""
+    decode, test, now = decoder.decode, request.test, context.now
+    if test is None:
+        return decode
+
+    def decode_and_test(item: Item) -> Any:
+        value = decode(item)
+        return value if value is SKIPPED or test(value, now) else SKIPPED
+
+    return decode_and_test
 
 
 def suggest_limit(missing: int, *, matched: int, read: int, requested: int) -> int:
@@ -185,7 +201,7 @@ def plan_search(
     Reads to the end if it has to: stopping early would reveal that skipped items exist.
     """
     check_readable(query)
-    decoder = Decoder(context, query, on_invalid="report")
+    decode = _decoding(context, query, Decoder(context, query, on_invalid="report"))
     start = start_of(context, query)
     call.request["Limit"] = _MIN_LIMIT
     if start is not None:
@@ -194,7 +210,7 @@ def plan_search(
     while True:
         response = yield from attempt(context, query, call)
         for item in response["Items"]:
-            found = decoder.decode(item)
+            found = decode(item)
             if found is SKIPPED:
                 continue
             following = follow(found)
