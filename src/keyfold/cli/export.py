@@ -41,12 +41,20 @@ def _export() -> None:
         "keyfold export iam market --role customer --region eu-west-1 --account 123456789012",
         "keyfold export iam --table shop.tables:market --role fulfilment --output fulfilment.json",
         "keyfold export iam market --role support --json",
+        "keyfold export iam market --role support --role fulfilment",
     )
 )
 def iam(
     name: TableArgument = None,
     *,
-    role: Annotated[str, typer.Option(help="The role that the table declares.", metavar="NAME")],
+    roles: Annotated[
+        list[str],
+        typer.Option(
+            "--role",
+            help="A role that the table declares. Repeatable, for principals with several roles.",
+            metavar="NAME",
+        ),
+    ],
     table: TableOption = None,
     region: Annotated[str, typer.Option(help="The region in ARNs; * matches any.")] = "*",
     account: Annotated[str, typer.Option(help="The account in ARNs; * matches any.")] = "*",
@@ -72,7 +80,7 @@ def iam(
     if _is_account(account) is None:
         fact = f"{account!r} is not an account id; those have 12 digits."
         raise typer.BadParameter(fact, param_hint="--account")
-    exports = _export_roles(find_tables(name, table), role, region, account)
+    exports = _export_roles(find_tables(name, table), roles, region, account)
     document = _join(exports)
     text = json.dumps(document, indent=2, ensure_ascii=False)
     if output is not None:
@@ -87,22 +95,27 @@ def iam(
     raise typer.Exit(0 if document["Statement"] else 1)
 
 
-def _export_roles(tables: list[Table], role: str, region: str, account: str) -> dict[str, Export]:
-    """Return the policy of the role for each table that declares it."""
+def _export_roles(
+    tables: list[Table], roles: list[str], region: str, account: str
+) -> dict[str, Export]:
+    """Return the policy of the roles for each table that declares one of them."""
     from keyfold.policy.iam import export_policy
 
-    exports = {
-        table.name: export_policy(table.layout, table.roles[role], region=region, account=account)
-        for table in tables
-        if role in table.roles
-    }
-    if exports:
-        return exports
     known = sorted({name for table in tables for name in table.roles})
-    names = ", ".join(table.name for table in tables)
-    declared = f"declares {', '.join(known)}" if known else "declares none"
-    fact = f"there is no role {role!r}; {names} {declared}."
-    raise typer.BadParameter(fact, param_hint="--role")
+    for role in roles:
+        if role not in known:
+            names = ", ".join(table.name for table in tables)
+            declares = f"declares {', '.join(known)}" if known else "declares none"
+            fact = f"there is no role {role!r}; {names} {declares}."
+            raise typer.BadParameter(fact, param_hint="--role")
+    exports: dict[str, Export] = {}
+    for table in tables:
+        declared = [table.roles[role] for role in roles if role in table.roles]
+        if declared:
+            exports[table.name] = export_policy(
+                table.layout, *declared, region=region, account=account
+            )
+    return exports
 
 
 def _join(exports: dict[str, Export]) -> dict[str, Any]:
@@ -135,13 +148,15 @@ _HEADINGS = {
 
 def _show_gaps(exports: dict[str, Export]) -> None:
     gaps = [gap for export in exports.values() for gap in export.gaps]
+    has_several = len({gap.role for gap in gaps}) > 1
     for direction, heading in _HEADINGS.items():
         listed = [gap for gap in gaps if gap.direction == direction]
         if not listed:
             continue
         print(heading, file=sys.stderr)
         for gap in listed:
-            print(f"  {gap.subject}: {gap.fact}. [{gap.kind}]", file=sys.stderr)
+            whose = f"{gap.role}: " if has_several and gap.role else ""
+            print(f"  {whose}{gap.subject}: {gap.fact}. [{gap.kind}]", file=sys.stderr)
             if gap.advice:
                 print(f"    {gap.advice}", file=sys.stderr)
 
@@ -149,6 +164,7 @@ def _show_gaps(exports: dict[str, Export]) -> None:
 def _to_json(table: str, gap: Gap) -> dict[str, Any]:
     return {
         "table": table,
+        "role": gap.role or None,
         "kind": gap.kind,
         "direction": gap.direction,
         "actions": sorted(gap.actions),

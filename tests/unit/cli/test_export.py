@@ -90,6 +90,7 @@ def test_the_whole_result_is_available_as_one_json_object(run: Run) -> None:
     assert result["gaps"] == [
         {
             "table": "Shop",
+            "role": "packer",
             "kind": "batch-writes",
             "direction": "narrower",
             "actions": ["BatchWriteItem"],
@@ -100,6 +101,29 @@ def test_the_whole_result_is_available_as_one_json_object(run: Run) -> None:
             "advice": "Write items one by one, or in transactions.",
         }
     ]
+
+
+def test_several_roles_have_one_policy(run: Run) -> None:
+    outcome = run("export", "iam", "--role", "customer", "--role", "packer", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    result = json.loads(outcome.out)
+    names = [each["Sid"] for each in result["policy"]["Statement"]]
+    assert names == [
+        "ShopCustomerCartsOrders",
+        "ShopCustomerCarts",
+        "ShopPackerOrders",
+        "LogsLog",
+    ]
+    assert len(parse_policy(json.dumps(result["policy"])).statements) == 4
+    gaps = [(each["table"], each["role"], each["kind"]) for each in result["gaps"]]
+    assert ("Shop", "packer", "batch-writes") in gaps
+    assert ("Shop", None, "mixed-batches") in gaps
+    told = run("export", "iam", "--role", "customer", "--role", "packer").err
+    assert "  packer: orders: a batch may put and delete" in told
+    assert "the partitions that the roles may use" in told
+    refused = run("export", "iam", "--role", "customer", "--role", "absent")
+    assert refused.code == 2
+    assert "there is no role 'absent'" in refused.err
 
 
 def test_a_policy_is_written_into_a_file(run: Run) -> None:

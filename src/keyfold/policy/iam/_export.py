@@ -9,7 +9,7 @@ role.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from keyfold.api import OPERATIONS, names_where
@@ -58,7 +58,7 @@ _STATEMENTS = OPERATIONS["ExecuteStatement"].iam_actions
 
 
 class Export(NamedTuple):
-    """A policy document, and its differences from the role it was exported from."""
+    """A policy document, and its differences from the role or roles it was exported from."""
 
     document: dict[str, Any]
     gaps: tuple[Gap, ...]
@@ -68,13 +68,59 @@ class Export(NamedTuple):
         return json.dumps(self.document, indent=2, ensure_ascii=False)
 
 
-def export_policy(layout: Layout, role: Role, *, region: str = "*", account: str = "*") -> Export:
+def export_policy(
+    layout: Layout, role: Role, *roles: Role, region: str = "*", account: str = "*"
+) -> Export:
     """Return the IAM policy of a role, for principals tagged with their ids.
 
     The role's tenant becomes `${aws:PrincipalTag/…}`. The policy allows nothing that the role does
-    not allow, except where a gap says "wider".
+    not allow, except where a gap says "wider". With several roles, it has the statements of all of
+    them, for principals that have all of these roles.
     """
-    return _Exporter(layout, role, region, account).export()
+    exports = {
+        each.name: _Exporter(layout, each, region, account).export() for each in (role, *roles)
+    }
+    return exports[role.name] if len(exports) == 1 else _join_exports(exports)
+
+
+def _join_exports(exports: Mapping[str, Export]) -> Export:
+    """Return one policy for a principal that has several roles, by the names of the roles."""
+    statements = [
+        {**statement, "Sid": name_statement([name]) + statement["Sid"]}
+        for name, export in exports.items()
+        for statement in export.document["Statement"]
+    ]
+    # These are about a whole policy, so they are looked for in the joined one.
+    gaps = [
+        gap
+        for export in exports.values()
+        for gap in export.gaps
+        if gap.kind not in ("length", "mixed-batches")
+    ]
+    for action in _BATCHES:
+        allowing = [each for each in statements if f"dynamodb:{action}" in each["Action"]]
+        if len({json.dumps([each["Resource"], each.get("Condition")]) for each in allowing}) > 1:
+            gaps.append(_mixed_batches_gap(action, "roles"))
+    document = {"Version": "2012-10-17", "Statement": statements}
+    gaps.extend(_find_length_gap(document, f"roles {join_names(exports)}"))
+    return Export(document, tuple(gaps))
+
+
+def _mixed_batches_gap(action: str, owner: str) -> Gap:
+    fact = (
+        "IAM decides on a batch as a whole, and no single statement covers all the partitions that "
+        f"the {owner} may use, so a batch across them is denied"
+    )
+    advice = "Send one batch for each shard."
+    return Gap("mixed-batches", "narrower", frozenset({action}), action, fact, advice)
+
+
+def _find_length_gap(document: dict[str, Any], subject: str) -> Iterable[Gap]:
+    length = len("".join(json.dumps(document, ensure_ascii=False).split()))
+    if length > MAX_CHARACTERS:
+        fact = f"the policy has {length:,} characters; AWS takes at most {MAX_CHARACTERS:,}"
+        advice = "Split its statements into several policies."
+        yield Gap("length", "same", frozenset(), subject, fact, advice)
 
 
 class _Exporter:
@@ -102,7 +148,8 @@ class _Exporter:
         self._report_remaining_gaps()
         document = self._statements.to_document()
         self._report_length(document)
-        gaps = [gap._replace(actions=actions) for gap, actions in self._gaps.items()]
+        role = self._role.name
+        gaps = [gap._replace(actions=actions, role=role) for gap, actions in self._gaps.items()]
         return Export(document, tuple(gaps))
 
     def _all_grants(self) -> Iterable[Grant]:
@@ -386,15 +433,7 @@ class _Exporter:
         role, layout = self._role, self._layout
         for action in _BATCHES:
             if self._statements.count_with(action) > 1:
-                self._add_gap(
-                    "mixed-batches",
-                    "narrower",
-                    [action],
-                    action,
-                    "IAM decides on a batch as a whole, and no single statement covers all the "
-                    "partitions that the role may use, so a batch across them is denied",
-                    "Send one batch for each shard.",
-                )
+                self._record_gap(_mixed_batches_gap(action, "role"))
         if self._rules.watched and self._setting_actions():
             indexes = join_names(dict.fromkeys(name for _, name, _ in self._rules.watched))
             self._add_gap(
@@ -459,16 +498,8 @@ class _Exporter:
         if not document["Statement"]:
             fact = "IAM can express nothing of what the role may do, so the policy allows nothing"
             self._add_gap("nothing", "same", (), f"role {self._role.name}", fact)
-        length = len("".join(json.dumps(document, ensure_ascii=False).split()))
-        if length > MAX_CHARACTERS:
-            self._add_gap(
-                "length",
-                "same",
-                (),
-                f"role {self._role.name}",
-                f"the policy has {length:,} characters; AWS takes at most {MAX_CHARACTERS:,}",
-                "Split its statements into several policies.",
-            )
+        for gap in _find_length_gap(document, f"role {self._role.name}"):
+            self._record_gap(gap)
 
 
 def _may_be_unique(patterns: PartitionPatterns) -> bool:

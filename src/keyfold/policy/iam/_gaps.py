@@ -13,6 +13,7 @@ class Gap(NamedTuple):
     `direction` says whether the policy is wider or narrower than the role: "narrower" where it
     denies what the role allows, "wider" where it allows what the role denies, "same" where they
     agree. `actions` are the IAM actions concerned; with `index_name`, only calls on that index.
+    `role` is the role that it is about; empty if it is about several roles together.
     """
 
     kind: str
@@ -22,6 +23,7 @@ class Gap(NamedTuple):
     fact: str
     advice: str
     index_name: str | None = None
+    role: str = ""
 
     def __str__(self) -> str:
         advice = f" {self.advice}" if self.advice else ""
