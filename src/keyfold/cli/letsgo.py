@@ -1,4 +1,4 @@
-"""`keyfold letsgo`: list, read, write and delete items of a LetsGo table."""
+"""`keyfold letsgo`: list, read, write, update and delete items of a LetsGo table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="letsgo",
-    help="List, read, write and delete items of a LetsGo table.",
+    help="List, read, write, update and delete items of a LetsGo table.",
     no_args_is_help=True,
     cls=WrappedHelpGroup,
     rich_markup_mode=None,
@@ -143,6 +143,50 @@ def put(
         print(f"Wrote {written.key!r} to {written.category!r}.")
 
 
+@app.command(
+    epilog=show_examples(
+        """keyfold letsgo update order order-123 '{"total": 12.5, "note": null}'""",
+        "keyfold letsgo update order order-123 - < changes.json",
+    )
+)
+def update(
+    category: _Category,
+    key: _Key,
+    changes: Annotated[
+        str,
+        typer.Argument(
+            help="The attributes to change as a JSON object; - reads standard input.",
+            metavar="JSON",
+        ),
+    ],
+    *,
+    db: Database = _FILE,
+    as_json: AsJson = False,
+) -> None:
+    """Change some attributes of an item, and leave the others as they are.
+
+    A null removes an attribute; an object or a list replaces the one that is stored. Exits with 1
+    if the item does not exist or has expired.
+    """
+    from keyfold.designs.letsgo import update_item
+    from keyfold.errors import NotFound
+
+    given = _read_object(sys.stdin.read() if changes == "-" else changes)
+    request = update_item(category, key, given)
+    with _open(db) as store:
+        try:
+            written = store.run(request)
+        except NotFound:
+            written = None
+    if as_json:
+        _print_json({"item": None if written is None else _to_plain(written)})
+    elif written is None:
+        print(f"There is no {key!r} in {category!r}.", file=sys.stderr)
+    else:
+        print(f"Updated {key!r} in {category!r}.")
+    raise typer.Exit(1 if written is None else 0)
+
+
 @app.command(epilog=show_examples("keyfold letsgo rm order order-123"))
 def rm(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson = False) -> None:
     """Delete an item; a missing item is not an error."""
@@ -170,33 +214,38 @@ def _open(db: str, *, create: bool = False) -> Store:
 
 
 def _read_item(text: str) -> AnyItem:
-    from datetime import UTC, datetime
-
     from pydantic import ValidationError
 
     from keyfold.designs.letsgo import AnyItem
+
+    try:
+        return AnyItem.model_validate(_read_object(text))
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()
+        )
+        raise typer.BadParameter(f"{problems}.", param_hint="JSON") from None
+
+
+def _read_object(text: str) -> dict[str, Any]:
+    """Return the attributes in a JSON object, with `ttl` as a time; raises BadParameter."""
+    from datetime import UTC, datetime
 
     try:
         read: Any = json.loads(text, parse_float=Decimal, parse_constant=Decimal)
     except ValueError as error:
         raise typer.BadParameter(f"it is not JSON: {error}.", param_hint="JSON") from None
     if not isinstance(read, dict):
-        raise typer.BadParameter("an item must be a JSON object.", param_hint="JSON")
+        raise typer.BadParameter("it must be a JSON object.", param_hint="JSON")
     item = cast(dict[str, Any], read)
-    if "ttl" in item:
+    if item.get("ttl") is not None:
         try:
             item["ttl"] = datetime.fromtimestamp(int(item["ttl"]), UTC)
         except (ArithmeticError, OSError, TypeError, ValueError):
             raise typer.BadParameter(
                 "ttl must be a number of seconds since 1970.", param_hint="JSON"
             ) from None
-    try:
-        return AnyItem.model_validate(item)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()
-        )
-        raise typer.BadParameter(f"{problems}.", param_hint="JSON") from None
+    return item
 
 
 def _to_key(item: Entity | RawItem) -> dict[str, Any]:
@@ -206,14 +255,14 @@ def _to_key(item: Entity | RawItem) -> dict[str, Any]:
 
 def _to_plain(item: Entity | RawItem) -> dict[str, Any]:
     """Return an item of any type as a JSON object, with the stored attribute names."""
-    from keyfold import Entity, RawItem
+    from keyfold import RawItem
     from keyfold.cli._plain import attribute_to_plain
 
     if isinstance(item, RawItem):
         stored = dict(item.item)
     else:
-        # Entity.put, since the item's own put refuses the platform's categories; this only encodes.
-        stored = Entity.put(item).to_dynamodb()["Item"]
+        # Only encoded: a put would refuse the platform's categories.
+        stored = type(item).keyfold_schema().encode(item)
     first = {name: stored[name] for name in ("category", "key", "ttl") if name in stored}
     return {name: attribute_to_plain(value) for name, value in {**first, **stored}.items()}
 

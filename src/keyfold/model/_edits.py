@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, overload
 from pydantic import BaseModel
 
 from keyfold.model._reads import Get, Ref, ResultShape
+from keyfold.model._reserved import check_not_reserved, make_write_key
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._seen_values import (
     find_seen,
@@ -77,7 +78,7 @@ def _update_by_key(cls: Any, **parts: Any) -> Update[Any]:
     entity was written since it was read.
     """
     schema: EntitySchema = cls.keyfold_schema()
-    return Update(schema.table, schema, *schema.make_key(parts))
+    return Update(schema.table, schema, *make_write_key(schema, parts))
 
 
 def _delete_by_key(cls: Any, **parts: Any) -> Delete[Any]:
@@ -89,13 +90,15 @@ def _delete_by_key(cls: Any, **parts: Any) -> Delete[Any]:
     with the same key, which the table's type attribute tells, is left alone.
     """
     schema: EntitySchema = cls.keyfold_schema()
-    return Delete(schema.table, schema, *schema.make_key(parts))
+    return Delete(schema.table, schema, *make_write_key(schema, parts))
 
 
 def update_of(entity: Any) -> Update[Any]:
     """Return an update of an entity that was read, on the condition of what the update uses of it."""
     schema = schema_of(entity)
     key, parts = make_key_of(schema, entity)
+    if schema.reserved:
+        check_not_reserved(schema, key)
     seen = find_seen(schema, entity)
     return Update(
         schema.table,
@@ -111,6 +114,8 @@ def update_of(entity: Any) -> Update[Any]:
 def _delete_of(entity: Any) -> Delete[Any]:
     schema = schema_of(entity)
     key, parts = make_key_of(schema, entity)
+    if schema.reserved:
+        check_not_reserved(schema, key)
     seen = None if schema.version_field is None else find_version(entity, schema) or 0
     return Delete(schema.table, schema, key, parts, seen_version=seen)
 

@@ -26,6 +26,7 @@ from keyfold.model._mutability import is_mutable
 from keyfold.model._paths import FieldPath
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._requests import resolve_now
+from keyfold.model._reserved import check_not_reserved
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._seen_values import (
     find_seen,
@@ -138,6 +139,8 @@ def _compare(
         if upgraded or old.get(stored) != new.get(stored)
     ]
     key, parts = make_key_of(schema, entity)
+    if schema.reserved:
+        check_not_reserved(schema, key)
     known, seen = known_version(schema, entity) or {}, find_seen(schema, entity)
     for name in _based_on(schema, differing, entity):
         # The version stands for changed fields. What follows from other fields needs these, as an

@@ -85,6 +85,9 @@ class EntitySchema:
     cross_checks: tuple[CrossCheck, ...]
     # What the store adds when it writes the entity; None if nothing.
     completion: WriteCompletion | None
+    # The prefixes of partition keys that the entity may not write: those of the table, for its
+    # fallback.
+    reserved: tuple[str, ...] = field(default=(), init=False)
     # The parts of the primary key, and the fields that they are made from.
     keys: tuple[KeyPart, ...] = field(init=False)
     key_fields: frozenset[str] = field(init=False)

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from keyfold.model._any_values import decode_any
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._schemas import EntitySchema
-from keyfold.values import Item
+from keyfold.values import AttributeValue, Item
 
 
 def schema_of(entity: Any) -> EntitySchema:
@@ -24,6 +25,18 @@ def make_key_of(schema: EntitySchema, entity: Any) -> tuple[Item, Mapping[str, A
     """
     held = entity.__dict__
     return schema.make_key({name: held[name] for name in schema.key_fields if name in held})
+
+
+def read_key_fields(schema: EntitySchema, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    """Return the fields that the key of an item is made from."""
+    fields: dict[str, Any] = {}
+    for part in schema.keys:
+        if part.template is not None:
+            text = item.get(part.attribute, {}).get("S", "")
+            fields |= part.template.parse(text) or {}
+        elif part.held_by is not None and part.attribute in item:
+            fields[part.held_by.name] = decode_any(item[part.attribute])
+    return fields
 
 
 def find_version(entity: Any, schema: EntitySchema) -> Any:

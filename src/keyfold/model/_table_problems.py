@@ -30,6 +30,7 @@ def find_problems(
     naming: Any,
     namings: Collection[str],
     stream: Any,
+    reserved: Sequence[Any],
 ) -> list[str]:
     """Return every problem of a declaration; `attributes` has `ttl` and `type_attribute`."""
     shown = name if isinstance(name, str) else repr(name)
@@ -44,6 +45,7 @@ def find_problems(
         *_check_attributes(shown, key, attributes),
         *_check_naming(shown, naming, namings),
         *_check_stream(shown, stream),
+        *_check_reserved(shown, reserved),
         *chain.from_iterable(_check_index(shown, key, index) for index in indexes),
         *_check_counts(shown, indexes),
     ]
@@ -96,6 +98,12 @@ def _check_attributes(name: str, key: Key, attributes: Sequence[tuple[str, Any]]
 def _check_naming(name: str, naming: Any, namings: Collection[str]) -> Iterator[str]:
     if naming not in namings:
         yield f"{name}: naming is {naming!r}; it must be one of {', '.join(namings)}."
+
+
+def _check_reserved(name: str, reserved: Sequence[Any]) -> Iterator[str]:
+    for each in reserved:
+        if not isinstance(each, str) or not each:
+            yield f"{name}: reserved has {each!r:.80}; it must have prefixes of partition keys."
 
 
 def _check_stream(name: str, stream: Any) -> Iterator[str]:

@@ -17,6 +17,7 @@ from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._field_codecs import as_written
+from keyfold.model._formatting import show_item
 from keyfold.model._keys import Index, Key, Shard, check_index, key_schema
 from keyfold.model._late_methods import LateMethod
 from keyfold.model._layouts import find_policy_problems, layout_of
@@ -27,10 +28,13 @@ from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._requests import Request
+from keyfold.model._reserved import make_write_key
 from keyfold.model._schemas import EntitySchema, ItemMismatch
+from keyfold.model._seen_values import read_key_fields
 from keyfold.model._shared_keys import find_sharing, key_templates
 from keyfold.model._table_problems import find_problems
 from keyfold.model._unique import find_shared_guards
+from keyfold.model._updates import Update
 from keyfold.policy import Layout, Role
 from keyfold.values import AttributeValue
 
@@ -62,6 +66,7 @@ class Table:
     that stores the entity of each item, for tables whose keys do not tell entities apart.
     `naming` is the rule that makes attribute names from field names. `stream` is what stream
     records contain of a changed item: its keys, its new image, its old image, or both images.
+    `reserved` has prefixes of partition keys that only declared entities write, not the fallback.
     `billing`, `deletion_protection` and `tags` are settings to deploy; None leaves the setting of
     an existing table unchanged.
     """
@@ -73,6 +78,7 @@ class Table:
     type_attribute: str | None = None
     naming: Naming = "as_written"
     stream: Images | None = None
+    reserved: tuple[str, ...] = ()
     billing: Billing | None = None
     deletion_protection: bool | None = None
     tags: Mapping[str, str] | None = None
@@ -90,6 +96,7 @@ class Table:
         type_attribute: str | None = None,
         naming: Naming = "as_written",
         stream: Images | None = None,
+        reserved: str | Sequence[str] = (),
         billing: Billing | None = None,
         deletion_protection: bool | None = None,
         tags: Mapping[str, str] | None = None,
@@ -101,6 +108,7 @@ class Table:
         self.type_attribute = type_attribute
         self.naming = naming
         self.stream: Images | None = stream
+        self.reserved = (reserved,) if isinstance(reserved, str) else tuple(reserved)
         self.billing = billing
         self.deletion_protection = deletion_protection
         self.tags = tags
@@ -127,6 +135,7 @@ class Table:
             naming=naming,
             namings=_NAMING,
             stream=stream,
+            reserved=self.reserved,
         )
         if problems:
             raise DeclarationInvalid(tuple(problems))
@@ -282,6 +291,7 @@ class Table:
                 )
                 return None
             self.fallback = schema
+            schema.reserved = self.reserved
         self.entities[schema.name] = schema
         self._sharing.clear()
         self.has_guards = self.has_guards or bool(schema.unique)
@@ -435,6 +445,26 @@ class Table:
         if index is not None:
             self.check_index(index)
         return Scan(self, index, ResultShape(None), segment_count=check_segments(segments))
+
+    # Writes.
+
+    def update(self, **key: Any) -> Update[Any]:
+        """Return an update of the item with a primary key, as the entity that has such a key.
+
+        `key` has a value for each attribute of the table's key, by attribute name. Raises
+        QueryInvalid if no entity has such a key, or if the key alone does not tell the entity.
+        """
+        whole = self.get(**key).key
+        advice = "Use update() of an entity."
+        if self.type_attribute is not None:
+            fact = f"its {self.type_attribute!r} tells the entity of an item, not its key"
+            raise QueryInvalid(self.name, fact, advice)
+        try:
+            schema = self.find_schema(whole)
+        except ItemMismatch:
+            fact = f"no entity has the key {show_item(whole)}"
+            raise QueryInvalid(self.name, fact, advice) from None
+        return Update(self, schema, *make_write_key(schema, read_key_fields(schema, whole)))
 
     def find_schema(self, item: Mapping[str, AttributeValue]) -> EntitySchema:
         """Return the schema of an item's entity; raises ItemMismatch if it matches none."""

@@ -30,6 +30,7 @@ from keyfold.model._moments import Moment, now
 from keyfold.model._operands import check_condition, to_literal
 from keyfold.model._placeholders import Placeholder, has_placeholder
 from keyfold.model._requests import Chain, DerivedRequest, Request, SingleRequest, resolve_now
+from keyfold.model._reserved import check_not_reserved
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._shared_keys import is_free_of_others, is_of_kind
@@ -472,6 +473,8 @@ def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Pres
     completion = schema.completion
     has_hook = completion is not None and completion.has_hook
     item = schema.render_key(entity.__dict__) if has_hook else schema.encode(entity)
+    if schema.reserved:
+        check_not_reserved(schema, item)
     if schema.upgrade is not None:
         entity = without_upgrade(entity)
     version = schema.version_field

@@ -16,6 +16,7 @@ from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._reads import Get, Ref
 from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema, ItemMismatch
+from keyfold.model._seen_values import read_key_fields
 from keyfold.model._tables import Table
 from keyfold.store._guards import is_guard
 from keyfold.store._plans import OnInvalid, RunContext
@@ -87,10 +88,22 @@ class Decoder:
                 return _decode_only(schema, shape.only, item)
             return schema.decode(item, keys)
         except ItemMismatch as error:
+            if shape.schema is None and self._has_fallback:
+                loose = self._decode_loose(item)
+                if loose is not None:
+                    return loose
             # The guard of a field that only another version of the program declares as unique.
             return (
                 SKIPPED if is_guard(self._table, item) else self._report(item, str(error), schema)
             )
+
+    def _decode_loose(self, item: Mapping[str, AttributeValue]) -> Any:
+        """Return an item that does not fit the entity of its key as the fallback, if it fits that."""
+        assert self._table.fallback is not None  # or this would not be called
+        try:
+            return self._table.fallback.decode(item)
+        except ItemMismatch:
+            return None
 
     def report_unknown(self, item: Mapping[str, AttributeValue]) -> None:
         """Report an item that was skipped if it is of no entity of the table."""
@@ -108,13 +121,7 @@ class Decoder:
         return is_guard(self._table, item)
 
     def _make_ref(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Ref[Any]:
-        parts: dict[str, Any] = {}
-        for part in schema.keys:
-            if part.template is not None:
-                text = item.get(part.attribute, {}).get("S", "")
-                parts |= part.template.parse(text) or {}
-            elif part.held_by is not None and part.attribute in item:
-                parts[part.held_by.name] = decode_any(item[part.attribute])
+        parts = read_key_fields(schema, item)
         return Ref(schema.entity, self.key_of(item), parts)
 
     def key_of(self, item: Mapping[str, AttributeValue]) -> Item:

@@ -119,8 +119,12 @@ def decode_written(context: RunContext, request: Write[Any], item: Item) -> Any:
 
     Raises ItemInvalid, whose reason says that the write was carried out.
     """
+    schema = request.schema
     try:
-        return decode_item(context, request.schema, item)
+        if schema is schema.table.fallback:
+            # A write by any key: the item may be of an entity that is declared for such keys.
+            return decode_for(context, Get(schema.table, {}, ResultShape(None)), item)
+        return decode_item(context, schema, item)
     except ItemInvalid as error:
         done = "was deleted" if isinstance(request, Delete) else "was changed"
         raise ItemInvalid(

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError
 from keyfold.model._formatting import show_item
+from keyfold.model._reserved import find_reserved, reserved_fact
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._upgrades import is_upgraded
 from keyfold.transfer._patches import is_same_value
@@ -36,3 +37,10 @@ def check_derived(schema: EntitySchema, item: Item, value: BaseModel) -> None:
         if not is_same_value(stored[name], made[name]):
             has, wanted = ({name: each[name]} for each in (stored, made))
             raise ItemMismatch(f"it has {show_item(has)}, but its fields say {show_item(wanted)}")
+
+
+def check_may_write(schema: EntitySchema, stored: Item) -> None:
+    """Raise ItemMismatch if an item is the fallback's and has a reserved partition key."""
+    prefix = find_reserved(schema, stored)
+    if prefix is not None:
+        raise ItemMismatch(reserved_fact(schema.partition.attribute, prefix))

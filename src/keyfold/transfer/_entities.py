@@ -8,7 +8,7 @@ from keyfold.model import Table
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store._decoding import is_expired
 from keyfold.store._guards import is_guard
-from keyfold.transfer._contradictions import check_derived
+from keyfold.transfer._contradictions import check_derived, check_may_write
 from keyfold.transfer._tallies import Tallies
 from keyfold.values import Item, restore_binaries
 
@@ -34,7 +34,7 @@ class Classifier:
 
     `ttl` names the TTL attribute. Items that have expired by `expired_at` are counted separately,
     since DynamoDB may delete them at any time. `checks_derived` if items are rejected whose index
-    keys or computed fields contradict their fields.
+    keys or computed fields contradict their fields, or whose partition keys are reserved.
     """
 
     table: Table | None
@@ -56,6 +56,7 @@ class Classifier:
         value = schema.decode(restored)
         if checks_derived:
             check_derived(schema, restored, value)
+            check_may_write(schema, restored)
         return schema.name
 
     def is_guard(self, item: Item) -> bool:

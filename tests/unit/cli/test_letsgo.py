@@ -13,7 +13,7 @@ from keyfold.cli.letsgo import app
 from keyfold.designs import letsgo
 from keyfold.engine import Engine
 from keyfold.errors import FileUnreachable, WriteRefused
-from tests.unit.cli.program import Outcome
+from tests.unit.cli.program import Outcome, Run
 
 
 class Shell:
@@ -142,15 +142,25 @@ def test_reserved_items_are_shown_as_they_are_stored(shell: Shell) -> None:
 
 def test_an_item_that_does_not_match_its_type_is_shown(shell: Shell) -> None:
     shell.put(category="bill", key="bill-1")
-    item = {"category": {"S": "letsgo-issuer"}, "key": {"S": "x"}, "note": {"S": "by hand"}}
+    item = {"category": {"S": "letsgo-tenant"}, "key": {"S": "x"}, "createdAt": {"S": "by hand"}}
     with Engine.open(shell.file) as engine:
         engine.execute("PutItem", {"TableName": "letsgo", "Item": item})
-    listed = json.loads(shell("ls", "letsgo-issuer", "--full", "--json").out)
+    plain = {"category": "letsgo-tenant", "key": "x", "createdAt": "by hand"}
+    listed = json.loads(shell("ls", "letsgo-tenant", "--full", "--json").out)
+    assert (listed["items"], listed["invalid"]) == ([plain], [])
+    assert json.loads(shell("get", "letsgo-tenant", "x", "--json").out)["item"] == plain
+
+
+def test_an_item_that_is_not_even_an_item_is_reported(shell: Shell) -> None:
+    shell.put(category="bill", key="bill-1")
+    item = {"category": {"S": "bill"}, "key": {"S": "x"}, "ttl": {"S": "soon"}}
+    with Engine.open(shell.file) as engine:
+        engine.execute("PutItem", {"TableName": "letsgo", "Item": item})
+    listed = json.loads(shell("ls", "bill", "--full", "--json").out)
     [shown] = listed["invalid"]
-    assert listed["items"] == []
-    assert shown["item"] == {"category": "letsgo-issuer", "key": "x", "note": "by hand"}
-    assert "Field required" in shown["reason"]
-    assert shell("ls", "letsgo-issuer", "--limit", "2").err.startswith("'x' does not fit: ")
+    assert shown["item"] == {"category": "bill", "key": "x", "ttl": "soon"}
+    assert "ttl: " in shown["reason"]
+    assert "'x' does not fit: " in shell("ls", "bill", "--limit", "2").err
 
 
 def test_ls_continues_with_its_token(orders: Shell) -> None:
@@ -168,6 +178,37 @@ def test_ls_continues_with_its_token(orders: Shell) -> None:
     assert "There are more items: --next " in orders("ls", "client-bill", "--limit", "4").err
 
 
+def test_update_changes_some_attributes(shell: Shell) -> None:
+    shell.put(category="bill", key="b", total=1, note="late", tags=["a"])
+    changed = shell("update", "bill", "b", '{"total": 0.30, "note": null, "ttl": 4102444800}')
+    assert (changed.code, changed.out) == (0, "Updated 'b' in 'bill'.\n")
+    assert json.loads(shell("get", "bill", "b", "--json").out)["item"] == {
+        "category": "bill",
+        "key": "b",
+        "ttl": 4102444800,
+        "total": 0.3,
+        "tags": ["a"],
+    }
+    typed = '{"ttl": null, "paid": true}'
+    shown = json.loads(shell("update", "bill", "b", "-", "--json", typed=typed).out)["item"]
+    assert (shown.get("ttl"), shown["paid"], shown["total"]) == (None, True, 0.3)
+
+
+def test_update_of_a_missing_item_exits_with_one(orders: Shell) -> None:
+    outcome = orders("update", "bill", "x", '{"n": 1}')
+    assert (outcome.code, outcome.err) == (1, "There is no 'x' in 'bill'.\n")
+    outcome = orders("update", "bill", "x", '{"n": 1}', "--json")
+    assert (outcome.code, json.loads(outcome.out)) == (1, {"item": None})
+    assert orders("ls", "bill").out == ""
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"ttl": "tomorrow"}'])
+def test_invalid_changes_are_refused(orders: Shell, text: str) -> None:
+    outcome = orders("update", "client-bill", "/client-12/bill-0", text)
+    assert outcome.code == 2
+    assert "Invalid value for JSON" in outcome.err
+
+
 def test_rm(orders: Shell) -> None:
     key = "/client-12/bill-0"
     assert orders("rm", "client-bill", key).out == f"Deleted {key!r} from 'client-bill'.\n"
@@ -182,18 +223,41 @@ def test_reserved_categories_are_refused(orders: Shell) -> None:
         orders("put", '{"category": "letsgo-tenant", "key": "a"}')
     with pytest.raises(WriteRefused):
         orders("rm", "letsgo-tenant", "a")
+    with pytest.raises(WriteRefused):
+        orders("update", "letsgo-tenant", "a", "{}")
     assert orders("ls", "letsgo-tenant").code == 0
 
 
-@pytest.mark.parametrize("command", [("ls", "a"), ("get", "a", "b"), ("rm", "a", "b")])
+@pytest.mark.parametrize(
+    "command", [("ls", "a"), ("get", "a", "b"), ("rm", "a", "b"), ("update", "a", "b", "{}")]
+)
 def test_a_missing_file_is_refused_and_not_created(shell: Shell, command: tuple[str, ...]) -> None:
     with pytest.raises(FileUnreachable):
         shell(*command)
     assert not shell.file.exists()
 
 
-@pytest.mark.parametrize("command", ["ls", "get", "put", "rm"])
+@pytest.mark.parametrize("command", ["ls", "get", "put", "update", "rm"])
 def test_help_shows_examples(shell: Shell, command: str) -> None:
     helped = shell(command, "--help").out
     assert f"\n    keyfold letsgo {command} " in helped
     assert "--json" in helped
+
+
+def test_load_rejects_reserved_categories_that_no_entity_has(
+    shell: Shell, tmp_path: Path, run: Run
+) -> None:
+    lines = tmp_path / "items.jsonl"
+    items = [
+        {"category": {"S": "letsgo-mine"}, "key": {"S": "a"}},
+        {"category": {"S": "letsgo-tenant"}, "key": {"S": "acme"}},
+        {"category": {"S": "bill"}, "key": {"S": "a"}},
+    ]
+    lines.write_text("".join(json.dumps({"Item": item}) + "\n" for item in items))
+    rejects = tmp_path / "rejects.jsonl"
+    outcome = run(*("load", lines, "--db", shell.file, "--table", "letsgo", "--rejects", rejects))
+    assert outcome.code == 1
+    [rejected] = [json.loads(line)["reason"] for line in rejects.read_text().splitlines()]
+    assert rejected == "each category that starts with 'letsgo' is reserved for declared entities"
+    assert shell("ls", "letsgo-mine").out == ""
+    assert shell("ls", "letsgo-tenant").out == "acme\n"

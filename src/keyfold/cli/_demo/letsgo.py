@@ -17,7 +17,7 @@ from keyfold.designs.letsgo import (
     Tenant,
     TenantIdentity,
 )
-from keyfold.errors import AlreadyExists, TransactionFailed
+from keyfold.errors import AlreadyExists, NotFound, TransactionFailed
 from keyfold.keys import Ulid
 from keyfold.model import Entity
 
@@ -117,6 +117,11 @@ def _expect_items(data: DataSet) -> None:
     note = AnyItem.of("note", "note-1", text="Call the printer.", ttl=data.now + _DAY)
     data.expect(letsgo.put_item, note, item=note)
     data.put(note)
+    changed = AnyItem.of("note", "note-1", text="Call the baker.", stars=2)
+    changes = {"text": "Call the baker.", "stars": 2, "ttl": None}
+    data.expect(letsgo.update_item, changed, category="note", key="note-1", changes=changes)
+    data.expect(letsgo.update_item, NotFound, category="note", key="note-2", changes=changes)
+    data.put(changed)
     old = _items_of(data, "author-article")[-1]
     data.expect(letsgo.delete_item, old, category="author-article", key=old.key)
     data.expect(letsgo.delete_item, None, category="author-article", key=old.key)

@@ -25,6 +25,7 @@ from keyfold.designs.letsgo._items import (
     list_items,
     put_item,
     table,
+    update_item,
 )
 from keyfold.designs.letsgo._platform import (
     INVITATION_LASTS,
@@ -89,4 +90,5 @@ __all__ = [
     "remove_identity_from_tenant",
     "revoke_invitation",
     "table",
+    "update_item",
 ]

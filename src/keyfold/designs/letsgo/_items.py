@@ -22,11 +22,11 @@ from keyfold import (
     part,
     transaction,
 )
-from keyfold.errors import DeclarationInvalid, WriteRefused
+from keyfold.errors import DeclarationInvalid
 
 RESERVED_PREFIX = "letsgo"
 
-table = Table("letsgo", key=Key("category", "key"), ttl="ttl")
+table = Table("letsgo", key=Key("category", "key"), ttl="ttl", reserved=RESERVED_PREFIX)
 
 
 @dataclass_transform(
@@ -97,40 +97,6 @@ class AnyItem(Item, table=table, key=("{category}", "{key}"), fallback=True):
         """The free-form attributes: all but the key and the expiry."""
         return dict(self.model_extra or {})
 
-    def put(self) -> Put[Self]:
-        """Return a request that writes the item, replacing any with its key (an upsert)."""
-        _check_not_reserved(self.category)
-        return super().put()
-
-    def create(self) -> Put[Self]:
-        """Return a request that writes a new item; fails with AlreadyExists if its key is taken."""
-        _check_not_reserved(self.category)
-        return super().create()
-
-    def replace(self) -> Put[Self]:
-        """Return a request that overwrites an existing item; fails with NotFound if none exists."""
-        _check_not_reserved(self.category)
-        return super().replace()
-
-    @classmethod
-    def update(cls, **parts: Any) -> Update[Self]:  # pyright: ignore[reportIncompatibleVariableOverride] - by the key alone, which is checked
-        """Return a request that updates attributes of an existing item."""
-        _check_not_reserved(parts.get("category"))
-        return super().update(**parts)
-
-    @classmethod
-    def delete(cls, **parts: Any) -> Delete[Self]:  # pyright: ignore[reportIncompatibleVariableOverride] - by the key alone, which is checked
-        """Return a request that deletes the item."""
-        _check_not_reserved(parts.get("category"))
-        return super().delete(**parts)
-
-
-def _check_not_reserved(category: object) -> None:
-    if str(category).startswith(RESERVED_PREFIX):
-        fact = f"names that start with {RESERVED_PREFIX!r} are reserved for the platform"
-        advice = "Use another name, or the platform's functions."
-        raise WriteRefused(f"category {category!r:.80}", fact, advice)
-
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
@@ -146,6 +112,17 @@ def get_item(category: str, key: str, *, consistent: bool = False) -> Get[Any]:
 def put_item(item: I) -> Put[I]:
     """Upsert an item, typed or free-form."""
     return item.put()
+
+
+@table.pattern("update_item", example={"changes": {"{attribute}": "{value}"}})
+def update_item(category: str, key: str, changes: dict[str, Any]) -> Update[Any]:
+    """Change some attributes of an item, and leave the others; None removes an attribute.
+
+    If the category has an entity, the changes are checked by its fields. Fails with NotFound if
+    there is no item.
+    """
+    AnyItem.update(category=category, key=key)  # refuses the platform's categories
+    return table.update(category=category, key=key).set_from(changes)
 
 
 @table.pattern("delete_item")
