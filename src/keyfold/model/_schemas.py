@@ -229,6 +229,11 @@ class EntitySchema:
         """Pickle by reference."""
         return find_schema, (self.entity,)
 
+    def reserve(self, prefixes: tuple[str, ...]) -> None:
+        """Make writes of partition keys that start with one of these prefixes an error."""
+        self.reserved = prefixes
+        self.is_written_as_is = self.is_written_as_is and not prefixes
+
     # Encoding.
 
     def make_key(self, parts: Mapping[str, Any]) -> tuple[Item, Mapping[str, Any]]:

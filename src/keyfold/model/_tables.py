@@ -291,7 +291,7 @@ class Table:
                 )
                 return None
             self.fallback = schema
-            schema.reserved = self.reserved
+            schema.reserve(self.reserved)
         self.entities[schema.name] = schema
         self._sharing.clear()
         self.has_guards = self.has_guards or bool(schema.unique)
