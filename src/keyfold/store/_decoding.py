@@ -88,7 +88,7 @@ class Decoder:
                 return _decode_only(schema, shape.only, item)
             return schema.decode(item, keys)
         except ItemMismatch as error:
-            if shape.schema is None and self._has_fallback:
+            if shape.schema is None and self._table.fallback is not None:
                 loose = self._decode_loose(item)
                 if loose is not None:
                     return loose
