@@ -137,7 +137,7 @@ free_form = st.recursive(
 things = st.builds(
     Thing,
     owner=parts,
-    part_id=st.integers(0, 2**128 - 1).map(PartId._from_number),
+    part_id=st.integers(0, 2**128 - 1).map(PartId.from_number),
     number=st.integers(0, 999_999),
     day=st.dates(),
     group=st.none() | keys,

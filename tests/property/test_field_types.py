@@ -68,7 +68,7 @@ moments = naive.filter(lambda moment: 1 < moment.year < 9999).map(
 legs = st.builds(Leg, deltas, st.none() | texts)
 spots = st.builds(Spot, floats, st.frozensets(names, max_size=2))
 flags = st.integers(0, 7).map(Rights)
-ids = st.integers(0, 2**128 - 1).map(BillId._from_number)
+ids = st.integers(0, 2**128 - 1).map(BillId.from_number)
 urls = st.from_regex(r"\Ahttps?://[a-z]{1,8}\.com/[a-z0-9é]{0,5}\Z").map(AnyUrl)
 scalars: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "floating": (float, floats),

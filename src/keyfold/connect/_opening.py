@@ -81,8 +81,9 @@ def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users 
     fit its entity, or fits none, is reported in the `invalid` of its page or collection; with
     `on_invalid="raise"`, reading the page raises ItemInvalid. Reads of single items always do.
     `on_call` is a hook, or several: each is called with a `CallRecord` after every attempt of a
-    low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
-    elsewhere, cursors are valid only in this process.
+    low-level call. `cursor_key` seals the cursors of pages, and the handles of end users. Without
+    it, a file stores a key; elsewhere, cursors are valid only in this process, and there are no
+    handles.
 
     The method `Table.open` does the same for one table:
 

@@ -85,6 +85,18 @@ class CursorInvalid(TemplatedError, ValueError):
     fact: str
 
 
+class HandleInvalid(TemplatedError, ValueError):
+    """A handle is unknown to this principal, or an id was given where its handle is needed.
+
+    A handle of another principal, one that was altered and an id itself look the same.
+    """
+
+    code = "handle-invalid"
+    message_template = "{kind}: there is no such id. Give it as it was shown to you."
+    public_template = message_template
+    kind: str
+
+
 class ItemInvalid(TemplatedError):
     """A stored item matches no entity, or fails the validation of the entity it matches."""
 

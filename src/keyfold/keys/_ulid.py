@@ -33,9 +33,9 @@ _MILLISECOND = timedelta(milliseconds=1)
 # Two characters per lookup halve the cost of rendering an id.
 _PAIRS = [first + second for first in LETTERS for second in LETTERS]
 _TO_PYTHON_DIGITS = str.maketrans(LETTERS, "0123456789abcdefghijklmnopqrstuv")
-# Both cases are listed: with re.IGNORECASE, "ſ" would match S and the Kelvin sign would match K.
-_BODY = f"[0-7][{LETTERS}{LETTERS[10:].lower()}]{{{LENGTH - 1}}}"
-_match_body = re.compile(_BODY).fullmatch
+# The 26 characters of an id after its head. Both cases are listed: with re.IGNORECASE, "ſ" would match S and the Kelvin sign would match K.
+BODY_PATTERN = f"[0-7][{LETTERS}{LETTERS[10:].lower()}]{{{LENGTH - 1}}}"
+_match_body = re.compile(BODY_PATTERN).fullmatch
 _match_prefix = re.compile(r"[A-Za-z0-9_.-]{1,40}").fullmatch
 _MAX_SEPARATOR = 10
 
@@ -133,6 +133,14 @@ class Ulid(str):
 
     Lower-case letters are converted to upper case, except those of the prefix. Raises IdInvalid
     for text that is not an id of this type.
+
+    With `is_system_key`, end users are shown handles instead of the ids, as their roles say; it
+    holds for subclasses as well:
+
+    >>> class SystemKey(Ulid, is_system_key=True): ...
+    >>> class BillId(SystemKey, prefix="B"): ...
+    >>> BillId.is_system_key
+    True
     """
 
     __slots__ = ()
@@ -141,8 +149,16 @@ class Ulid(str):
     separator: ClassVar[str] = "#"
     # What every id of this type begins with: the prefix and the separator, or an empty string.
     head: ClassVar[str] = ""
+    # Whether end users are shown handles instead of ids of this type.
+    is_system_key: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, prefix: str | None = None, separator: str | None = None) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        prefix: str | None = None,
+        separator: str | None = None,
+        is_system_key: bool | None = None,
+    ) -> None:
         super().__init_subclass__()
         if separator is not None:
             if len(separator) > _MAX_SEPARATOR or not separator.isprintable() or " " in separator:
@@ -162,6 +178,8 @@ class Ulid(str):
                     f"Leave out the {cls.separator!r}; it is added automatically.",
                 )
             cls.prefix = prefix
+        if is_system_key is not None:
+            cls.is_system_key = is_system_key
         cls.head = cls.prefix + cls.separator if cls.prefix else ""
 
     def __new__(cls, text: str) -> Self:
@@ -180,7 +198,7 @@ class Ulid(str):
 
         Tests may pass a `source` with a clock and randomness they control.
         """
-        return cls._from_number((source or _SOURCE).next_number())
+        return cls.from_number((source or _SOURCE).next_number())
 
     @classmethod
     def at(cls, moment: datetime) -> Self:
@@ -191,7 +209,7 @@ class Ulid(str):
 
         Raises IdInvalid for a time without a time zone, and for one before 1970.
         """
-        return cls._from_number(_milliseconds_at(cls, moment) << _TAIL_BITS)
+        return cls.from_number(_milliseconds_at(cls, moment) << _TAIL_BITS)
 
     @classmethod
     def range(
@@ -216,8 +234,23 @@ class Ulid(str):
                 f"since {since} until {until}",
                 "Swap the two.",
             )
-        low = cls._from_number(first << _TAIL_BITS)
-        return low, cls._from_number(last << _TAIL_BITS | _MAX_TAIL)
+        low = cls.from_number(first << _TAIL_BITS)
+        return low, cls.from_number(last << _TAIL_BITS | _MAX_TAIL)
+
+    @classmethod
+    def from_number(cls, number: int) -> Self:
+        """Return the id with these 128 bits: the inverse of `number`."""
+        pairs = [_PAIRS[number >> shift & 1023] for shift in range(5 * LENGTH - 10, -1, -10)]
+        return str.__new__(cls, cls.head + "".join(pairs))
+
+    @property
+    def number(self) -> int:
+        """The 128 bits of the id: its time and its random tail.
+
+        >>> Ulid.from_number(Ulid("01JZ10H7X367VB2NF4YQ973DHX").number)
+        Ulid('01JZ10H7X367VB2NF4YQ973DHX')
+        """
+        return int(self[len(self.head) :].translate(_TO_PYTHON_DIGITS), 32)
 
     @property
     def milliseconds(self) -> int:
@@ -247,11 +280,6 @@ class Ulid(str):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str.__str__(self)!r})"
-
-    @classmethod
-    def _from_number(cls, number: int) -> Self:
-        pairs = [_PAIRS[number >> shift & 1023] for shift in range(5 * LENGTH - 10, -1, -10)]
-        return str.__new__(cls, cls.head + "".join(pairs))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:

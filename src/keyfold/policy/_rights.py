@@ -41,7 +41,8 @@ class Role:
     and `fixed` map shards to stored attributes that the role may not see, or may not change.
     `unique` names entities whose unique values the role may take and release, or the guards of
     single fields, such as `"Member.email"`; `operations` are further operations of the API that it
-    may call on the table.
+    may call on the table. To a principal whose roles are all `is_end_user`, surfaces such as
+    `keyfold run --as` show handles instead of ids that are system keys.
 
     >>> Role("customer", tenant="user", can={"orders": READ}).can["orders"]
     <Right.GET|QUERY: 3>
@@ -54,6 +55,7 @@ class Role:
     fixed: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     unique: frozenset[str] = frozenset()
     operations: frozenset[str] = frozenset()
+    is_end_user: bool = False
 
     def __init__(
         self,
@@ -65,6 +67,7 @@ class Role:
         fixed: Mapping[Any, str | Iterable[str]] | None = None,
         unique: Any | Iterable[Any] = (),
         operations: str | Iterable[str] = (),
+        is_end_user: bool = False,
     ) -> None:
         values = {
             "name": name,
@@ -74,6 +77,7 @@ class Role:
             "fixed": {_name(area): _names(names) for area, names in (fixed or {}).items()},
             "unique": _names(unique),
             "operations": _names(operations),
+            "is_end_user": is_end_user,
         }
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)

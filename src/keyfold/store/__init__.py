@@ -5,6 +5,7 @@ from __future__ import annotations
 from keyfold.store._async_store import AsyncExecutor, AsyncStore
 from keyfold.store._call_records import CallRecord, Hook
 from keyfold.store._follow_options import DeadLetter, Followed, Stop
+from keyfold.store._handles import Handles
 from keyfold.store._opentelemetry import trace_calls
 from keyfold.store._settings import StoreSettings
 from keyfold.store._store import Executor, Store
@@ -16,6 +17,7 @@ __all__ = [
     "DeadLetter",
     "Executor",
     "Followed",
+    "Handles",
     "Hook",
     "Stop",
     "Store",

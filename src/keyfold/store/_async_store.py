@@ -22,6 +22,7 @@ from keyfold.store._follow_options import (
     FollowOptions,
     open_follower,
 )
+from keyfold.store._handles import Handles
 from keyfold.store._invalid_items import OnInvalidItem, log_invalid
 from keyfold.store._plans import Steps
 from keyfold.store._raw_calls import plan_raw_call
@@ -104,6 +105,16 @@ class AsyncStore:
 
         settings = PrincipalSettings(self._settings, (role, *roles), ids)
         return AsyncStore(self._executor, settings, sleep=self._sleep)
+
+    @property
+    def handles(self) -> Handles | None:
+        """Shows system keys as handles, and reads them back, where end users see ids.
+
+        None unless this is the store of a principal, and all its roles are those of end users. The
+        store itself takes and returns ids. Raises OptionInvalid if the store has no `cursor_key`,
+        with which handles are sealed.
+        """
+        return self._settings.handles
 
     async def create_table(self, table: Table) -> None:
         """Create a table with its indexes and TTL setting, and wait until it is active.

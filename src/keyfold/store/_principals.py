@@ -22,8 +22,10 @@ from keyfold.policy._layouts import join_names
 from keyfold.policy.accesses import read_accesses
 from keyfold.store._cursors import CursorBox
 from keyfold.store._fast_checks import admits
+from keyfold.store._handles import Handles, derive_handle_key
 from keyfold.store._refusals import refusal_error
 from keyfold.store._settings import StoreSettings
+from keyfold.store._system_keys import find_system_keys
 
 
 class PrincipalSettings(StoreSettings):
@@ -52,6 +54,24 @@ class PrincipalSettings(StoreSettings):
     def cursors(self) -> CursorBox:
         """Seals and opens this principal's cursors, with the key of the whole store."""
         return self._base.cursors.of(self.principal)
+
+    @property
+    def handles(self) -> Handles | None:
+        """Shows and reads ids for this principal; None unless all its roles are of end users.
+
+        A role is one of end users if a table declares it so.
+        """
+        end_users = {
+            role.name
+            for table in self.tables.values()
+            for role in table.roles.values()
+            if role.is_end_user
+        }
+        if not end_users.issuperset(self.roles):
+            return None
+        kinds = {kind for table in self.tables.values() for kind in find_system_keys(table)}
+        key = derive_handle_key(self._base.require_cursor_key())
+        return Handles(kinds, key, self.principal)
 
     def show_tables(self) -> str:
         """Return the names of the tables and the roles, for the text of a store."""

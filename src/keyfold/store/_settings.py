@@ -30,6 +30,7 @@ from keyfold.store._call_records import (
     tables_in,
 )
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
+from keyfold.store._handles import Handles
 from keyfold.store._plans import OnInvalid
 from keyfold.values import Item
 
@@ -94,6 +95,20 @@ class StoreSettings:
             secret = self._cursor_key or os.urandom(KEY_BYTES)
             self._cursors = CursorBox(derive_key(secret))
         return self._cursors
+
+    @property
+    def handles(self) -> Handles | None:
+        """Shows and reads ids as end users see them; None where ids are not hidden."""
+        return None
+
+    def require_cursor_key(self) -> bytes:
+        """Return the key that the store was given, or that its file has; raises OptionInvalid."""
+        if self._cursor_key is None:
+            advice = (
+                "Handles have to stay the same, so they need a key: give at least 16 random bytes."
+            )
+            raise OptionInvalid("cursor_key", None, advice)
+        return self._cursor_key
 
     def show_tables(self) -> str:
         """Return the names of the tables, for the text of a store."""

@@ -1,0 +1,179 @@
+"""Handles: ids that are system keys, as end users see them.
+
+A handle is an id, encrypted and authenticated for one principal: AES-SIV (RFC 5297) over the 128 bits
+of a ULID, with the principal and the prefix of the id as associated data. It is deterministic: a
+principal sees one handle for an id, in every process that has the store's key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+from keyfold.errors import (
+    AccessDenied,
+    DeclarationInvalid,
+    HandleInvalid,
+    KeyfoldError,
+    TransactionFailed,
+)
+from keyfold.errors._base import TemplatedError
+from keyfold.keys import Ulid
+from keyfold.keys._ulid import BODY_PATTERN, LENGTH
+
+_ID_BYTES = 16
+# Base64 of the id and the synthetic IV, without padding.
+_SEALED_LENGTH = 43
+# Follows the prefix of a handle. An id has a digit up to 7 there, whatever its separator.
+_MARK = "_h"
+# A text that was cut off may end within an id. Fewer characters do not tell an id from others.
+_MIN_FRAGMENT = 4
+
+
+class Handles:
+    """Shows the system keys in texts as handles, and reads handles back, for one principal.
+
+    `kinds` are the types of ids that are system keys. Every text is searched for them, whatever
+    the type of its field. The same key, principal and id always give the same handle.
+    """
+
+    def __init__(self, kinds: Iterable[type[Ulid]], key: bytes, principal: str) -> None:
+        self._kinds = {kind.head: kind for kind in kinds}
+        self._by_prefix: dict[str, list[type[Ulid]]] = {}
+        for kind in self._kinds.values():
+            if not kind.prefix:
+                fact = f"{kind.__name__}: a system key needs a prefix, by which texts are searched."
+                raise DeclarationInvalid((fact,))
+            self._by_prefix.setdefault(kind.prefix, []).append(kind)
+        self._key, self._principal = key, principal
+        self._cached_cipher: Any = None
+        prefixes, heads = _any_of(self._by_prefix), _any_of(self._kinds)
+        handle = rf"(?P<prefix>{prefixes}){_MARK}(?P<sealed>[A-Za-z0-9_-]{{{_SEALED_LENGTH}}})"
+        # Without kinds, nothing matches.
+        self._replace = re.compile(rf"{handle}|(?P<head>{heads})(?P<body>{BODY_PATTERN})").sub
+        fragment = BODY_PATTERN.replace(f"{{{LENGTH - 1}}}", f"{{{_MIN_FRAGMENT},}}")
+        self._mask = re.compile(rf"(?P<head>{heads}){fragment}").sub
+
+    def show(self, text: str) -> str:
+        """Return a text with a handle in place of each system key in it."""
+
+        def show(found: re.Match[str]) -> str:
+            head: str | None = found["head"]
+            return found[0] if head is None else self._seal(self._kinds[head](found[0]))
+
+        return self._replace(show, text)
+
+    def read(self, text: str) -> str:
+        """Return a text with the id in place of each handle in it.
+
+        Raises HandleInvalid for a handle that is not one of this principal, and for a system key.
+        """
+
+        def read(found: re.Match[str]) -> str:
+            prefix: str | None = found["prefix"]
+            if prefix is None:
+                raise HandleInvalid(self._kinds[found["head"]].__name__)
+            return self._open(prefix, found["sealed"])
+
+        return self._replace(read, text)
+
+    def show_json(self, value: Any) -> Any:
+        """Return a JSON value with handles in all its texts, including the names of members."""
+        return _change_texts(value, self.show)
+
+    def read_json(self, value: Any) -> Any:
+        """Return a JSON value with ids in place of the handles; raises HandleInvalid."""
+        return _change_texts(value, self.read)
+
+    def show_error(self, error: KeyfoldError) -> str:
+        """Return the message of an error for the principal: it names entities and handles, no keys.
+
+        It is the error's `public` message, with the handles of the items that it is about. Denials
+        are told in full: they follow from the request alone. The code is not part of it.
+        """
+        return self._mask("…", self.show(self._describe(error)))
+
+    def _describe(self, error: KeyfoldError) -> str:
+        match error:
+            case TransactionFailed():
+                told = dict.fromkeys(self._describe(each) for each in error.reasons if each)
+                return " ".join(told) or error.public
+            case AccessDenied():
+                return str(error).removesuffix(f" [{error.code}]")
+            case TemplatedError() if {"entity", "key"} <= {*error.__match_args__}:
+                facts = dict(zip(error.__match_args__, error.args, strict=True))
+                subject = " ".join([facts["entity"], *self._find_handles(facts["key"])])
+                return type(error)(**{**facts, "entity": subject}).public
+            case _:
+                return error.public
+
+    def _find_handles(self, text: str) -> list[str]:
+        found: dict[str, None] = {}
+
+        def keep(match: re.Match[str]) -> str:
+            if match["head"] is not None:
+                found[self.show(match[0])] = None
+            return ""
+
+        self._replace(keep, text)
+        return list(found)
+
+    def _seal(self, id: Ulid) -> str:  # noqa: A002 - an id
+        sealed = self._cipher.encrypt(id.number.to_bytes(_ID_BYTES), self._associated_data(id.head))
+        return f"{id.prefix}{_MARK}{_to_text(sealed)}"
+
+    def _open(self, prefix: str, text: str) -> str:
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - loaded with the first handle
+
+        kinds = self._by_prefix[prefix]
+        sealed = b64decode(f"{text}=", b"-_")
+        # The last base64 character may have unused bits, which could be changed unnoticed.
+        if _to_text(sealed) == text:
+            for kind in kinds:
+                try:
+                    opened = self._cipher.decrypt(sealed, self._associated_data(kind.head))
+                except InvalidTag:
+                    continue
+                return kind.from_number(int.from_bytes(opened))
+        raise HandleInvalid(kinds[0].__name__)
+
+    @property
+    def _cipher(self) -> Any:
+        if self._cached_cipher is None:
+            from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 - as above
+
+            self._cached_cipher = AESSIV(self._key)
+        return self._cached_cipher
+
+    def _associated_data(self, head: str) -> list[bytes]:
+        return [self._principal.encode(), head.encode()]
+
+
+def derive_handle_key(secret: bytes) -> bytes:
+    """Return the encryption key for handles, derived from the secret that also seals cursors."""
+    return hashlib.sha512(b"keyfold handle\0" + secret).digest()
+
+
+def _to_text(sealed: bytes) -> str:
+    return urlsafe_b64encode(sealed).rstrip(b"=").decode()
+
+
+def _any_of(texts: Iterable[str]) -> str:
+    """Return a pattern for any of some texts, the longest first; without texts, it matches nothing."""
+    return "|".join(map(re.escape, sorted(texts, key=len, reverse=True))) or r"(?!)"
+
+
+def _change_texts(value: Any, change: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return change(value)
+        case Mapping():
+            members = cast("Mapping[str, Any]", value).items()
+            return {change(name): _change_texts(each, change) for name, each in members}
+        case list() | tuple():
+            return [_change_texts(each, change) for each in cast("list[Any]", value)]
+        case _:
+            return value
