@@ -15,7 +15,7 @@ from tests.demo_run import DemoRun
 ROOT = Path(__file__).resolve().parents[2]
 # The guides whose commands build on each other, the module of each, and how many there are.
 GUIDES = {
-    "move-data.md": ("depot", 6),
+    "move-data.md": ("depot", 7),
     "run-access-patterns.md": ("kiosk", 12),
     "take-roles-to-aws.md": ("bazaar", 2),
 }
@@ -80,6 +80,8 @@ def test_the_commands_of_a_guide_print_what_it_shows(
                 commands += check_commands(block[2], capsys)
             case "csv":
                 Path("Order.csv").write_text(block[2], "utf-8")
+            case "json":
+                Path("printed.json").write_text(block[2], "utf-8")
             case "toml":
                 Path("pyproject.toml").write_text(block[2], "utf-8")
             case _ if not file.exists():

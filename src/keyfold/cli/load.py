@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +10,23 @@ import typer
 
 from keyfold.cli import _transfers
 from keyfold.cli._options import AsJson, Database, TableOption
-from keyfold.cli.dump import Format
 
 EXAMPLES = (
     "keyfold load orders.jsonl.gz --db shop.db --table shop.tables:market",
     "keyfold load AWSDynamoDB/01693685827463-2d8752fd --db shop.db --table market",
+    "keyfold load rates.json --db rates.db --table exchange_rates",
     "keyfold load orders.csv --db shop.db --table market --entity Order --merge",
     "keyfold load orders.jsonl --db dynamodb://eu-west-1 --name Orders --write-rate 500",
 )
+
+
+class LoadFormat(StrEnum):
+    """The format of a file or folder to load."""
+
+    LINES = "lines"
+    JSON = "json"
+    EXPORT = "export"
+    CSV = "csv"
 
 
 def load(
@@ -26,8 +36,12 @@ def load(
     table: TableOption = None,
     name: _transfers.NameOption = None,
     form: Annotated[
-        Format | None,
-        typer.Option("--format", help="As for `keyfold dump`; detected by default."),
+        LoadFormat | None,
+        typer.Option(
+            "--format",
+            help="lines: JSON, one item per line; json: an array of items, or items one after "
+            "another; export, csv: as for `keyfold dump`. By default, the content tells.",
+        ),
     ] = None,
     entity: Annotated[
         str | None,
@@ -45,9 +59,9 @@ def load(
 ) -> None:
     """Load the items of a file into a table, and verify the table.
 
-    FILE is DynamoDB JSON, one item per line, compressed or not; a folder of such files; a folder
-    that DynamoDB exported to S3; a CSV file of one entity; or a folder of CSV files. With
-    --table, items that do not match their entity are rejected, and a table that is missing in a
+    FILE has items as DynamoDB JSON or plain JSON, compressed or not: one per line, in an array, or
+    one after another. Or it is a folder of such files, a folder that DynamoDB exported to S3, a CSV
+    file of one entity, or a folder of CSV files. With --table, items that do not match their entity are rejected, and a table that is missing in a
     database file is created. If interrupted, run the same command again: it resumes.
 
     Exits with 1 if items were rejected, or if the table differs from what was read.

@@ -9,6 +9,7 @@ from keyfold.transfer._progress import Progress
 from keyfold.transfer._tallies import EntityComparison, Tally
 from keyfold.transfer._transfers import (
     Form,
+    LoadForm,
     Options,
     TableLocation,
     copy_table,
@@ -22,6 +23,7 @@ __all__ = [
     "EntityComparison",
     "Form",
     "ItemPatch",
+    "LoadForm",
     "Options",
     "Progress",
     "Summary",

@@ -1,6 +1,6 @@
-"""Files of DynamoDB JSON, one item per line: plain, gzip, or a folder that DynamoDB exported.
+"""Files of items as JSON: lines or documents, plain or gzip, or a folder that DynamoDB exported.
 
-A line is `{"Item": {...}}`, as in DynamoDB's exports, or a bare item.
+An item is `{"Item": {...}}`, as in DynamoDB's exports, or a bare object.
 """
 
 from __future__ import annotations
@@ -8,22 +8,24 @@ from __future__ import annotations
 import gzip
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import md5
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Literal, NamedTuple, cast
 
 import orjson
 
-from keyfold.errors import ServiceError, SourceUnreadable
+from keyfold.errors import SourceUnreadable
 from keyfold.transfer._entities import Reject
+from keyfold.transfer._json_values import LONGEST_VALUE, ValueTooLong, has_lines, split_values
+from keyfold.transfer._plain_json import check_item, reject_text, unwrap
 from keyfold.transfer._sources import Estimate, SourceBatch
-from keyfold.values import Item, item_size_bytes, normalise_item, to_json
+from keyfold.values import Item, item_size_bytes, to_json
 
 _BATCH_ITEMS = 500
 _BATCH_BYTES = 1 << 20
-# An item has at most 400 KB, and JSON escapes one byte as at most six characters.
-_LONGEST_LINE = 4 << 20
 _GZIP = b"\x1f\x8b"
 _MANIFEST = "manifest-files.json"
 _SUMMARY = "manifest-summary.json"
@@ -43,41 +45,57 @@ def read_line(line: bytes) -> Item | Reject:
     >>> read_line(b'{"pk": {"S": "a"}}')
     {'pk': {'S': 'a'}}
     >>> read_line(b"pk,sk").reason
-    'the line is not JSON: ...'
+    'it is not JSON: ...'
     """
     try:
         read: Any = orjson.loads(line)
     except ValueError as error:
-        return Reject(f"the line is not JSON: {error}", line=line.decode(errors="replace"))
+        return reject_text(f"it is not JSON: {error}", line)
     if not isinstance(read, dict):
-        return Reject("the line is not a JSON object", line=line.decode(errors="replace"))
-    item = _unwrap(cast(dict[str, Any], read))
-    try:
-        return normalise_item(item)[0]
-    except ServiceError as error:
-        return Reject(error.message, item)
+        return reject_text("it is not a JSON object", line)
+    return check_item(unwrap(cast(dict[str, Any], read)))
 
 
-def _unwrap(read: dict[str, Any]) -> dict[str, Any]:
-    """Return the item in a line's JSON; lines of rejects files have a reason beside it."""
-    inner: Any = read.get("Item")
-    if read.keys() <= {"Item", "reason"} and isinstance(inner, dict):
-        members = cast(dict[str, Any], inner)
-        # A bare item whose only attribute is called Item has a value there, not attributes.
-        if all(isinstance(each, dict) for each in members.values()):
-            return members
-    return read
+ReadItem = Callable[[bytes], Item | Reject]
+"""Returns the item of a JSON object, or a reject with the reason."""
+
+JsonForm = Literal["lines", "json"]
+"""A file has an item per line, or is a JSON document."""
+
+
+class _FileText(NamedTuple):
+    """The text of an item, where reading resumes after it, and the line that it begins in.
+
+    `problem` says why the text is no item, if that is known already.
+    """
+
+    text: bytes
+    position: list[int]
+    line: int
+    problem: str | None = None
 
 
 class LinesSource:
-    """Files with one item per line; each file is a segment."""
+    """Files of items as JSON; each file is a segment.
 
-    def __init__(self, path: Path, files: Sequence[Path], expected_items: int | None) -> None:
+    `form` is the form of all files; without it, each file's content tells.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        files: Sequence[Path],
+        expected_items: int | None,
+        *,
+        read_item: ReadItem = read_line,
+        form: JsonForm | None = "lines",
+    ) -> None:
         self._path = path
         self._files = {file.name: file for file in files}
         self.segments = tuple(self._files)
         self._expected_items = expected_items
         self._estimate = Estimate(sum(file.stat().st_size for file in files))
+        self._read_item, self._form = read_item, form
 
     @property
     def expected_items(self) -> int | None:
@@ -90,20 +108,29 @@ class LinesSource:
         return {"source": str(self._path.absolute()), "file_sizes": sizes}
 
     def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
-        """Yield a file's batches from a byte offset on, counted in uncompressed bytes."""
+        """Yield a file's batches from a position on."""
         file = self._files[segment]
         try:
             with file.open("rb") as raw, open_lines(raw) as stream:
-                stream.seek(position or 0)
+                texts = self._split(stream, file, position)
                 began = raw.tell()
-                for batch in _read_batches(stream, file, position or 0):
+                for batch in _make_batches(texts, self._read_item, position):
                     self._estimate.add(len(batch.items), raw.tell() - began)
                     began = raw.tell()
                     yield batch
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise SourceUnreadable(str(file), f"its gzip data is damaged: {error}") from None
+        except UnicodeDecodeError as error:
+            raise SourceUnreadable(str(file), f"it is not UTF-8: {error.reason}") from None
         except OSError as error:
             raise SourceUnreadable(str(file), f"it cannot be read: {error.strerror}") from None
+
+    def _split(self, stream: IO[bytes], file: Path, position: Any) -> Iterator[_FileText]:
+        is_lines = self._form == "lines"
+        if self._form is None:
+            is_lines = has_lines(stream)
+            stream.seek(0)
+        return (_split_lines if is_lines else _split_document)(stream, file, position)
 
 
 def open_lines(raw: IO[bytes]) -> IO[bytes]:
@@ -113,37 +140,65 @@ def open_lines(raw: IO[bytes]) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if is_compressed else raw
 
 
-def _read_batches(stream: IO[bytes], file: Path, position: int) -> Iterator[SourceBatch]:
+def _split_lines(stream: IO[bytes], file: Path, position: Any) -> Iterator[_FileText]:
+    """Yield the lines of a file; positions are in uncompressed bytes, and in lines."""
+    offset, number = position or (0, 0)
+    stream.seek(offset)
+    while line := stream.readline(LONGEST_VALUE):
+        if len(line) == LONGEST_VALUE:
+            fact = f"line {number + 1} is longer than any item can be"
+            raise SourceUnreadable(str(file), fact)
+        offset += len(line)
+        number += 1
+        yield _FileText(line.removeprefix(BOM_UTF8), [offset, number], number)
+
+
+def _split_document(stream: IO[bytes], file: Path, position: Any) -> Iterator[_FileText]:
+    """Yield the values of a JSON document; a position is a number of values."""
+    (done,) = position or (0,)
+    try:
+        for number, value in enumerate(split_values(stream), start=1):
+            if number > done:
+                yield _FileText(value.text.encode(), [number], value.line, value.problem)
+    except ValueTooLong as error:
+        fact = f"the value in line {error} is longer than any item can be"
+        raise SourceUnreadable(str(file), fact) from None
+
+
+def _make_batches(
+    texts: Iterable[_FileText], read_item: ReadItem, position: Any
+) -> Iterator[SourceBatch]:
     items: list[Item] = []
     rejects: list[Reject] = []
-    size_bytes = began = 0
-    while line := stream.readline(_LONGEST_LINE):
-        if len(line) == _LONGEST_LINE:
-            fact = f"the line at byte {position} is longer than any item can be"
-            raise SourceUnreadable(str(file), fact)
-        position += len(line)
-        if not line.isspace():
-            read = read_line(line.removeprefix(b"\xef\xbb\xbf"))
+    size_bytes = read_bytes = 0
+    for text, position, line, problem in texts:  # noqa: PLR1704 - the last one is the batch's
+        read_bytes += len(text)
+        if problem is not None:
+            rejects.append(Reject(f"line {line}: {problem}", line=text.decode()))
+        elif not text.isspace():
+            read = read_item(text)
             if isinstance(read, Reject):
-                rejects.append(read)
+                rejects.append(replace(read, reason=f"line {line}: {read.reason}"))
             else:
                 items.append(read)
                 size_bytes += item_size_bytes(read)
-        if len(items) + len(rejects) >= _BATCH_ITEMS or position - began >= _BATCH_BYTES:
+        if len(items) + len(rejects) >= _BATCH_ITEMS or read_bytes >= _BATCH_BYTES:
             yield SourceBatch(items, position, size_bytes, rejects=rejects)
-            items, rejects, size_bytes, began = [], [], 0, position
+            items, rejects, size_bytes, read_bytes = [], [], 0, 0
     yield SourceBatch(items, position, size_bytes, is_last=True, rejects=rejects)
 
 
-def open_lines_source(path: Path) -> LinesSource:
-    """Return the source for a file of lines, a folder of such files, or a DynamoDB export.
+def open_lines_source(
+    path: Path, *, read_item: ReadItem = read_line, form: JsonForm | None = "lines"
+) -> LinesSource:
+    """Return the source for a file of items as JSON, a folder of such files, or a DynamoDB export.
 
     Raises SourceUnreadable.
     """
     if not path.exists():
         raise SourceUnreadable(str(path), "no such file or folder")
     if path.is_file():
-        return LinesSource(path, [path], None)
+        return LinesSource(path, [path], None, read_item=read_item, form=form)
     export = find_export(path)
     if export is not None:
         return _open_export(path, export)
@@ -151,7 +206,7 @@ def open_lines_source(path: Path) -> LinesSource:
     if not files:
         fact = f"the folder has no {_MANIFEST}, and no files that end in {', '.join(_SUFFIXES)}"
         raise SourceUnreadable(str(path), fact)
-    return LinesSource(path, files, None)
+    return LinesSource(path, files, None, read_item=read_item, form=form)
 
 
 def find_export(path: Path) -> Path | None:

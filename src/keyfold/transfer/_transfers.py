@@ -16,7 +16,8 @@ from keyfold.transfer._csv import CsvSource, CsvTarget, is_csv
 from keyfold.transfer._entities import Classifier
 from keyfold.transfer._files import ExportTarget, LinesTarget
 from keyfold.transfer._job import Summary, TransferJob
-from keyfold.transfer._lines import open_lines_source
+from keyfold.transfer._lines import LinesSource, open_lines_source
+from keyfold.transfer._plain_json import ItemReader
 from keyfold.transfer._progress import ProgressCallback, ProgressMeter, ignore_progress
 from keyfold.transfer._sources import ItemSource, TableSource
 from keyfold.transfer._table_creation import (
@@ -29,6 +30,7 @@ from keyfold.transfer._table_creation import (
 from keyfold.transfer._targets import TableTarget, Target
 
 Form = Literal["lines", "export", "csv"]
+LoadForm = Literal["lines", "json", "export", "csv"]
 _MAX_SEGMENTS = 1_000
 # Callers that read and callers that write: their capacity is counted separately.
 _Callers = tuple[list[Caller], list[Caller]]
@@ -160,13 +162,14 @@ def load_table(
     target: TableLocation,
     options: Options,
     *,
-    form: Form | None = None,
+    form: LoadForm | None = None,
     declared: Table | None = None,
     entity: str | None = None,
 ) -> Summary:
     """Write the items of a file or a folder to a table.
 
-    `form` is as for `dump_table`; None detects it. With a declaration, items that do not match it
+    `form` is as for `dump_table`, or `"json"` (an array of items, or items one after another); the
+    content of a file tells, if it is None. The items are DynamoDB JSON or plain JSON. With a declaration, items that do not match it
     go to the rejects file, as do those whose index keys or computed fields contradict their fields,
     and those with a unique value that another item has; guards are made for the others, and a
     missing table can be created. `entity` names the entity of a CSV file; for other files, only its
@@ -177,19 +180,16 @@ def load_table(
     description = {"command": "load", "declared": _name_of(declared), "entity": entity}
     with locked(options.checkpoint):
         _check_entity(declared, entity)
+        if not options.creates or declared is None:
+            _require_table(writer, target)
         found = form or ("csv" if is_csv(path, declared.entities if declared else {}) else "lines")
         source: ItemSource
         if found == "csv":
             source = CsvSource(path, _require_declaration(declared, path), entity)
         else:
-            source = open_lines_source(path)
+            source = _open_json(path, writer, target, found if form else None, declared)
         if options.creates and declared is not None:
             ensure_declared(writer, declared, target.table)
-        elif not has_table(writer, target.table):
-            known = ", ".join(list_tables(writer)) or "none"
-            fact = f"there is no table {target.table!r}; it has {known}"
-            advice = "Name one of those, or create it from its declaration with --table."
-            raise TableMissing(target.url, fact, advice)
         checker = Caller(target.executor, options.environment, options.read_rate)
         written = _open_target(writer, checker, target, options, declared)
         ttl = read_ttl(writer, target.table)
@@ -198,6 +198,27 @@ def load_table(
         return _run_job(
             source, written, options, declared, ttl, description, callers, target.table, only
         )
+
+
+def _require_table(caller: Caller, target: TableLocation) -> None:
+    if not has_table(caller, target.table):
+        known = ", ".join(list_tables(caller)) or "none"
+        fact = f"there is no table {target.table!r}; it has {known}"
+        advice = "Name one of those, or create it from its declaration with --table."
+        raise TableMissing(target.url, fact, advice)
+
+
+def _open_json(
+    path: Path, caller: Caller, target: TableLocation, form: LoadForm | None, declared: Table | None
+) -> LinesSource:
+    if declared is not None:
+        declared.check()
+        definition = declared.to_dynamodb()
+    else:
+        definition = describe_table(caller, target.url, target.table)
+    reader = ItemReader.for_table(definition, declared)
+    how = None if form is None else "json" if form == "json" else "lines"
+    return open_lines_source(path, read_item=reader, form=how)
 
 
 def open_source(reader: Caller, source: TableLocation, options: Options) -> TableSource:

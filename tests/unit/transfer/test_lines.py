@@ -69,8 +69,8 @@ def test_an_item_may_have_an_attribute_named_item() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"pk;sk", "the line is not JSON: unexpected character"),
-        (b"[1]", "the line is not a JSON object"),
+        (b"pk;sk", "it is not JSON: unexpected character"),
+        (b"[1]", "it is not a JSON object"),
         (b'{"Item":{"pk":{"N":"one"}}}', "The parameter cannot be converted to a numeric value"),
         (b'{"pk":"a"}', "Unexpected value type in payload"),
         (b'{"Item":{"pk":{"SS":[]}}}', "One or more parameter values were invalid: An string set"),
@@ -166,7 +166,7 @@ def test_unreadable_files_are_reported_with_a_reason(tmp_path: Path) -> None:
         items_of(open_lines_source(cut), "cut.jsonl.gz")
     blob = tmp_path / "blob.json"
     blob.write_bytes(b"x" * (5 << 20))
-    with pytest.raises(SourceUnreadable, match="at byte 0 is longer than any item"):
+    with pytest.raises(SourceUnreadable, match="line 1 is longer than any item"):
         items_of(open_lines_source(blob), "blob.json")
 
 

@@ -436,7 +436,7 @@ def test_invalid_lines_and_items_are_rejected(tmp_path: Path) -> None:
         json.loads(each) for each in Path(str(summary.rejects_file)).read_text().splitlines()
     ]
     reasons = {each.get("line") or each["Item"]["pk"]["S"][:6]: each["reason"] for each in rejected}
-    assert reasons["oops"].startswith("the line is not JSON")
+    assert reasons["oops"] == "line 5: it is not JSON: Expecting value at 'oops'"
     assert "its key matches no entity of the table" in [each["reason"] for each in rejected]
     assert any("Size of hashkey has exceeded" in each["reason"] for each in rejected)
 
