@@ -20,7 +20,7 @@ GUIDES = {
     "take-roles-to-aws.md": ("bazaar", 2),
 }
 
-BLOCK = re.compile(r"^```(console|csv|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|csv|json|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A shown line may leave out what differs each time.
 LEFT_OUT = "…"
 
