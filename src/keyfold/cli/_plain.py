@@ -38,6 +38,7 @@ def to_plain(value: Any) -> Any:
             return value.total_seconds()
         case RawItem():
             return {
+                "table": value.table,
                 "key": to_plain(value.key),
                 "entity": value.entity,
                 "reason": value.reason,

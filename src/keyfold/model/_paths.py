@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, ValuesView
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar, cast
@@ -31,6 +32,8 @@ C = TypeVar("C")
 
 # DynamoDB's limit on the operands of IN.
 _MAX_OPTIONS = 100
+# What may hold them all. Not every iterable: text and models are, and are single values.
+_OPTION_LISTS = (list, tuple, AbstractSet, ValuesView, Iterator, range)
 _ANY = ValueCodec(encode_any)
 
 
@@ -217,12 +220,13 @@ class FieldPath(Comparable[Any]):
     def in_(self, *options: Any) -> Condition:
         """Equal to one of `options`, of which there are at most 100.
 
-        They may also be passed as one list, tuple or set: `Order.f.status.in_(["new", "paid"])`.
+        They may also be passed as one list, set or other iterable:
+        `Order.f.status.in_(["new", "paid"])`.
         """
         if len(options) == 1 and not self._info.codec.kinds & {"L", "SS", "NS", "BS"}:
             (only,) = options
-            if isinstance(only, list | tuple | set | frozenset):
-                options = tuple(cast(list[Any], only))
+            if isinstance(only, _OPTION_LISTS):
+                options = tuple(cast(Iterable[Any], only))
         if not 1 <= len(options) <= _MAX_OPTIONS:
             fact = f"in_() takes 1 to {_MAX_OPTIONS} options, not {len(options)}"
             raise PathInvalid(repr(self), fact)

@@ -73,11 +73,12 @@ class Page(Sequence[T_co]):
 class RawItem:
     """A stored item that matches no entity, or fails the validation of the entity it matches.
 
-    `reason` says why. `item` has its attributes in DynamoDB's JSON form, `key` its primary key.
-    `entity` is the name of the entity that it matches, None if there is none. Pages and
-    collections have them as `invalid`.
+    `reason` says why. `table` is the name of its table; `item` has its attributes in DynamoDB's JSON
+    form, `key` its primary key. `entity` is the name of the entity that it matches, None if there
+    is none. Pages and collections have them as `invalid`.
     """
 
+    table: str
     key: Item
     item: Mapping[str, AttributeValue] = field(repr=False)
     reason: str

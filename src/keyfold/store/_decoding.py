@@ -135,7 +135,7 @@ class Decoder:
         if not self._reports:
             raise ItemInvalid(self._table.name, show_item(key), reason)
         entity = None if schema is None else schema.name
-        self.invalid.append(RawItem(key, dict(item), reason, entity))
+        self.invalid.append(RawItem(self._table.name, key, dict(item), reason, entity))
         return SKIPPED
 
 

@@ -42,6 +42,7 @@ def show(condition: Condition, moment: datetime = NOW) -> str:
          "watchers > 3"),
         (f.watchers.between(1, 3), "watchers BETWEEN 1 AND 3"),
         (f.title.in_("a", "b"), "title IN (a, b)"),
+        (f.title.in_(each for each in "ab"), "title IN (a, b)"),
         (f.owner.exists(), "attribute_exists(owner)"),
         (f.owner.not_exists(), "attribute_not_exists(owner)"),
         (f.title.begins_with("a"), "begins_with(title, a)"),

@@ -54,8 +54,10 @@ def test_a_write_that_returns_an_invalid_item_says_that_it_was_done(
     assert store.run(User.get(name="ada")) is None
 
 
-RAW_ODD = RawItem(ODD, ODD, "its key matches no entity of the table")
-RAW_BAD = RawItem({"pk": BAD["pk"], "sk": BAD["sk"]}, BAD, "age: Field required", "User")
+RAW_ODD = RawItem(table.name, ODD, ODD, "its key matches no entity of the table")
+RAW_BAD = RawItem(
+    table.name, {"pk": BAD["pk"], "sk": BAD["sk"]}, BAD, "age: Field required", "User"
+)
 
 
 def test_invalid_items_are_reported_and_their_neighbours_come_back(
@@ -111,7 +113,7 @@ def test_an_item_that_does_not_fit_raises_on_request(open_store: OpenStore, path
     with pytest.raises(ItemInvalid) as caught:
         store.run(table.query(pk="USER#ada", sk="ODD"))
     assert str(caught.value) == (
-        "item pk='USER#ada' sk='ODD' of Mixed: its key matches no entity of the table. [item-invalid]"
+        "Mixed: item pk='USER#ada' sk='ODD' of Mixed: its key matches no entity of the table. [item-invalid]"
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(ItemInvalid, match="its key matches no entity"):
@@ -166,8 +168,8 @@ def test_iterating_tells_of_invalid_items(
     store = open_store(table, path)
     assert list(store.iterate(table.query(pk="USER#ada").limit(1))) == [Post(name="ada", number=1)]
     assert caplog.messages == [
-        "item pk='USER#ada' sk='ODD': its key matches no entity of the table. [item-invalid]",
-        "item pk='USER#ada' sk='PROFILE': age: Field required. [item-invalid]",
+        "Mixed: item pk='USER#ada' sk='ODD': its key matches no entity of the table. [item-invalid]",
+        "Mixed: item pk='USER#ada' sk='PROFILE': age: Field required. [item-invalid]",
     ]
 
 
