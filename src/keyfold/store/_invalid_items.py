@@ -16,4 +16,4 @@ OnInvalidItem = Callable[[RawItem], object]
 
 def log_invalid(item: RawItem) -> None:
     """Log a warning about an item that does not fit; its key is named, its content is not."""
-    _LOG.warning("%s: item %s: %s. [item-invalid]", item.table, show_item(item.key), item.reason)
+    _LOG.warning("item %s of %s: %s. [item-invalid]", show_item(item.key), item.table, item.reason)

@@ -113,7 +113,7 @@ def test_an_item_that_does_not_fit_raises_on_request(open_store: OpenStore, path
     with pytest.raises(ItemInvalid) as caught:
         store.run(table.query(pk="USER#ada", sk="ODD"))
     assert str(caught.value) == (
-        "Mixed: item pk='USER#ada' sk='ODD' of Mixed: its key matches no entity of the table. [item-invalid]"
+        "item pk='USER#ada' sk='ODD' of Mixed: its key matches no entity of the table. [item-invalid]"
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(ItemInvalid, match="its key matches no entity"):
@@ -168,8 +168,8 @@ def test_iterating_tells_of_invalid_items(
     store = open_store(table, path)
     assert list(store.iterate(table.query(pk="USER#ada").limit(1))) == [Post(name="ada", number=1)]
     assert caplog.messages == [
-        "Mixed: item pk='USER#ada' sk='ODD': its key matches no entity of the table. [item-invalid]",
-        "Mixed: item pk='USER#ada' sk='PROFILE': age: Field required. [item-invalid]",
+        "item pk='USER#ada' sk='ODD' of Mixed: its key matches no entity of the table. [item-invalid]",
+        "item pk='USER#ada' sk='PROFILE' of Mixed: age: Field required. [item-invalid]",
     ]
 
 
