@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from keyfold.engine import Engine
 from keyfold.model._schemas import ItemMismatch
+from keyfold.store._canonical_items import to_canonical
 from keyfold.transfer import Form, Options, TableLocation, copy_table, dump_table, load_table
 from keyfold.transfer._cells import from_cells, to_cells
-from keyfold.transfer._tallies import to_canonical
 from keyfold.values import Item, normalise_item
 from tests.examples import examples
 from tests.property.strategies import items as attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -41,6 +41,7 @@ from keyfold.store._guard_actions import (
     unique_state,
     unique_values_in,
 )
+from keyfold.store._outdated_items import has_former_name, may_be_outdated, plan_renewal
 from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_unstorable
@@ -149,6 +150,12 @@ def _carry_out(
         call.request["TransactItems"] = [action.body for action in actions]
         try:
             yield from attempt(context, request, call)
+        except RequestRefused as error:
+            # Some services do not say which member they refuse.
+            outdated = [each for each in request.requests if may_be_outdated(each, error)]
+            if race < _MAX_RACES and (yield from _renew(context, outdated)):
+                continue
+            raise
         except IdempotentParameterMismatchException:
             if not may_vary:
                 raise
@@ -166,7 +173,11 @@ def _carry_out(
                 # own: it has other guards.
                 yield BACKOFF.pause(race, context.store.jitter())
                 continue
-            raise TransactionFailed(_failure_reasons(context, request, failed)) from None
+            reasons = _failure_reasons(context, request, failed)
+            outdated = _find_outdated(request, failed, reasons)
+            if race < _MAX_RACES and (yield from _renew(context, outdated)):
+                continue
+            raise TransactionFailed(reasons) from None
         return actions
     raise AssertionError(request)
 
@@ -214,6 +225,35 @@ def _is_race(
     assert isinstance(each, Write)  # only writes have a state to compare
     before, now = action.before.item, reason.get("Item")
     return unique_state(each.schema, before) != unique_state(each.schema, now)
+
+
+def _find_outdated(
+    request: Transaction,
+    failed: list[tuple[TransactionAction, dict[str, Any]]],
+    reasons: Sequence[KeyfoldError | None],
+) -> list[Update[Any]]:
+    """Return the updates that may have failed because of the form of their stored items."""
+    found: list[Update[Any]] = []
+    for action, reason in failed:
+        each, error = request.requests[action.owner], reasons[action.owner]
+        if error is None or action.guard is not None or not isinstance(each, Update):
+            continue
+        is_condition = reason["Code"] == "ConditionalCheckFailed"
+        if (
+            has_former_name(each, reason.get("Item"))
+            if is_condition
+            else may_be_outdated(each, error)
+        ):
+            found.append(each)
+    return found
+
+
+def _renew(context: RunContext, outdated: Iterable[Update[Any]]) -> Plan[bool]:
+    """Bring the items of updates up to date; return whether one was not."""
+    is_renewed = False
+    for each in outdated:
+        is_renewed |= yield from plan_renewal(context, each)
+    return is_renewed
 
 
 def _failure_reasons(

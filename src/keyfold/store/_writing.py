@@ -14,6 +14,7 @@ from keyfold.errors import (
     KeyfoldError,
     NotFound,
     OutOfBounds,
+    RequestRefused,
     VersionConflict,
 )
 from keyfold.expressions.conditions import compile_condition
@@ -30,6 +31,7 @@ from keyfold.model._upgrades import find_rewritten
 from keyfold.model._upserts import Upsert
 from keyfold.model._writes import Delete, Presence, Put, Write, copy_unchecked
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
+from keyfold.store._outdated_items import has_former_name, may_be_outdated, plan_renewal
 from keyfold.store._plans import Plan, RunContext, retry
 from keyfold.values import AttributeValue, Item
 
@@ -56,17 +58,28 @@ def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[A
             response = yield call
         except KeyfoldError as error:
             response = yield from retry(context, request, call, error)
+    except RequestRefused as error:
+        if may_be_outdated(request, error) and (yield from plan_renewal(context, request)):
+            return (yield from _repeat(context, request))
+        raise
     except ConditionalCheckFailedException as error:
         item = error.fields.get("Item")
-        if isinstance(request, Update) and item is not None and _is_as_seen(request, item):
-            as_stored = replace(request, as_stored=item)
-            again = ApiCall(call.operation, as_stored.to_dynamodb(now=context.now), authority=STORE)
-            return (yield from plan_write(context, as_stored, (again,)))
+        if isinstance(request, Update):
+            if item is not None and _is_as_seen(request, item):
+                return (yield from _repeat(context, replace(request, as_stored=item)))
+            if has_former_name(request, item) and (yield from plan_renewal(context, request)):
+                return (yield from _repeat(context, request))
         failure = explain_failure(context, request, item)
         if is_nothing_to_delete(request, failure):
             return None
         raise failure from None
     return _result_of(context, request, response.get("Attributes"))
+
+
+def _repeat(context: RunContext, request: Update[Any]) -> Plan[Any]:
+    """Send an update again, which was allowed the first time."""
+    again = ApiCall(request.operation, request.to_dynamodb(now=context.now), authority=STORE)
+    return plan_write(context, request, (again,))
 
 
 def _is_as_seen(request: Update[Any], item: Item) -> bool:

@@ -11,13 +11,13 @@ from keyfold.model import Table
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store._guard_actions import GuardAction, find_guard_actions, unique_values_in
 from keyfold.store._guarded_writes import plan_guarded_write
+from keyfold.store._item_patches import ItemPatch, find_patch, is_unique_guard
 from keyfold.store._unique_audit import UniqueAudit, UniqueReport
 from keyfold.store._unique_marker import guard_names, plan_complete_names
 from keyfold.transfer._calls import Caller
 from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint, locked
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._job import run_segments
-from keyfold.transfer._patches import ItemPatch, find_patch, is_unique_guard
 from keyfold.transfer._progress import ProgressMeter
 from keyfold.transfer._sources import SourceBatch
 from keyfold.transfer._transfers import Options, TableLocation, open_source

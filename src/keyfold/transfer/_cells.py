@@ -21,7 +21,7 @@ from keyfold.model._any_values import decode_any
 from keyfold.model._codecs import StoredField
 from keyfold.model._formatting import summarise
 from keyfold.model._schemas import EntitySchema, ItemMismatch
-from keyfold.transfer._tallies import to_canonical
+from keyfold.store._canonical_items import to_canonical
 from keyfold.values import (
     AttributeValue,
     Item,

@@ -9,7 +9,7 @@ from keyfold.model._formatting import show_item
 from keyfold.model._reserved import find_reserved, reserved_fact
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._upgrades import is_upgraded
-from keyfold.transfer._patches import is_same_value
+from keyfold.store._item_patches import is_same_value
 from keyfold.values import Item, normalise_item
 
 

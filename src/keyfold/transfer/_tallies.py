@@ -7,35 +7,10 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-import orjson
-
-from keyfold.values import AttributeValue, Item
+from keyfold.store._canonical_items import to_canonical
+from keyfold.values import Item
 
 _BITS = 128
-_SETS = frozenset({"SS", "NS", "BS"})
-
-
-def to_canonical(item: Item) -> bytes:
-    """Return a normalised item as canonical JSON, with names and set members sorted.
-
-    Equal items give equal bytes.
-
-    >>> to_canonical({"b": {"SS": ["y", "x"]}, "a": {"N": "1"}})
-    b'{"a":{"N":"1"},"b":{"SS":["x","y"]}}'
-    """
-    sorted_sets = {name: _sort_sets(value) for name, value in item.items()}
-    return orjson.dumps(sorted_sets, option=orjson.OPT_SORT_KEYS)
-
-
-def _sort_sets(value: AttributeValue) -> AttributeValue:
-    for kind, data in value.items():
-        if kind in _SETS:
-            return {kind: sorted(data)}
-        if kind == "L":
-            return {"L": [_sort_sets(each) for each in data]}
-        if kind == "M":
-            return {"M": {name: _sort_sets(each) for name, each in data.items()}}
-    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from keyfold.errors import Unavailable
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store import Executor, Store, StoreSettings
 from keyfold.store._guards import is_guard
+from keyfold.store._item_patches import find_patch
 from keyfold.transfer import BackfillSummary, backfill_table
-from keyfold.transfer._patches import find_patch
 from tests.unit.transfer.shop import Failing, location, options, put_all, read_all
 
 by_city = Index("ByCity", key=Key("city_pk", "city_sk"))

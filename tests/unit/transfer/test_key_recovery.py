@@ -7,9 +7,9 @@ from uuid import UUID
 
 from keyfold import Entity, Index, Key, Table, attr
 from keyfold.engine import Engine
+from keyfold.store._item_patches import find_patch
 from keyfold.transfer import backfill_table
 from keyfold.transfer._cells import from_cells, to_cells
-from keyfold.transfer._patches import find_patch
 from keyfold.values import Item
 from tests.unit.transfer.shop import location, options
 

@@ -21,9 +21,9 @@ from keyfold.expressions import (
 from keyfold.model import Table
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
+from keyfold.store._canonical_items import to_canonical
 from keyfold.store._guards import is_guard
 from keyfold.store._item_schemas import find_item_schema
-from keyfold.transfer._tallies import to_canonical
 from keyfold.values import AttributeValue, Item, normalise_item, restore_binaries
 
 
