@@ -49,6 +49,7 @@ class Declaration:
     unique: UniqueNames
     shard: Shard | None = None
     is_fallback: bool = False
+    checks_key: bool = False
     upgrade: Upgrade | None = None
     # Whether the entity has a before_write() of its own.
     has_before_write: bool = False
@@ -118,6 +119,7 @@ def build_schema(
         own_attributes=frozenset(reserved),
         shard=None if declaration.shard is None else declaration.shard.name,
         upgrade=declaration.upgrade,
+        checks_key=declaration.checks_key,
         cross_checks=cross_checks,
         completion=read_completion(codec, has_hook=declaration.has_before_write),
     )

@@ -54,6 +54,7 @@ class EntityOptions(ConfigDict, total=False):
     kind: str | Sequence[str]
     unique: str | Sequence[str] | Mapping[str, str]
     fallback: bool
+    checks_key: bool
 
 
 _KEYWORDS = tuple(
@@ -111,6 +112,7 @@ def _read_declaration(name: str, options: EntityOptions, upgrade: Upgrade | None
         unique=read_unique(options.get("unique", ())),
         shard=_read_shard(name, key),
         is_fallback=options.get("fallback", False),
+        checks_key=options.get("checks_key", False),
         upgrade=upgrade,
     )
 
@@ -171,7 +173,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
     `kind` is the value of the table's type attribute, by default the class name. A renamed class
     lists its former kinds after the current one: `kind=("Member", "User")` writes Member and reads
-    both. `fallback` makes this the entity of items that match no other.
+    both. `fallback` makes this the entity of items that match no other. With `checks_key`, an item
+    whose fields contradict its key is invalid: reads compare them.
 
     The methods return requests for `store.run`; none of them accesses a database.
     """

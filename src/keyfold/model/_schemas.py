@@ -30,7 +30,7 @@ from keyfold.model._field_readers import (
     reader_of,
     split_readers,
 )
-from keyfold.model._formatting import summarise
+from keyfold.model._formatting import show_item, summarise
 from keyfold.model._former_names import cover_former_names, has_former_names
 from keyfold.model._key_parts import KeyPart, Render, check_not_empty
 from keyfold.model._keys import TableLike
@@ -81,6 +81,8 @@ class EntitySchema:
     shard: str | None
     # `Entity.upgrade`, if the entity overrides it.
     upgrade: Upgrade | None
+    # Whether an item whose fields contradict its key is invalid.
+    checks_key: bool
     # Validators and computed fields that depend on several fields.
     cross_checks: tuple[CrossCheck, ...]
     # What the store adds when it writes the entity; None if nothing.
@@ -469,9 +471,20 @@ class EntitySchema:
             )
         except ValidationError as error:
             raise ItemMismatch(summarise(error, whole="item")) from error
+        if self.checks_key:
+            self._check_key(value, item)
         if count != len(item) or self._keeps_more:
             self._keep_rest(value, item, stored)
         return value
+
+    def _check_key(self, value: BaseModel, item: Mapping[str, AttributeValue]) -> None:
+        """Raise ItemMismatch if an item's key is not the one that its fields make."""
+        try:
+            made = {attribute: render(value.__dict__) for attribute, render in self._key_writers}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ItemMismatch("its fields make no key") from error
+        if any(item.get(attribute) != part for attribute, part in made.items()):
+            raise ItemMismatch(f"its fields make the key {show_item(made)}")
 
     def _keep_rest(
         self,

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+import keyfold
 from keyfold.designs import exchange_rates
-from keyfold.designs.exchange_rates import ExchangeRates, Rate
-from keyfold.errors import KeyPartInvalid, NotFound, ValueInvalid
+from keyfold.designs.exchange_rates import ISO_4217, ExchangeRates, Rate
+from keyfold.engine import Engine
+from keyfold.errors import ItemInvalid, KeyPartInvalid, NotFound, ValueInvalid
+from keyfold.testing import Clock
 from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
 
 DAY = timedelta(days=1)
@@ -215,21 +220,141 @@ def test_a_rate_that_is_not_positive_is_refused(rate: Decimal) -> None:
         Rate(base="USD", target="EUR", rate=rate, at=START)
 
 
-@pytest.mark.parametrize("code", ["usd", "US", "USDX", "US1", "", "US#", "ÄÖÜ", "USD\n"])
-def test_a_code_of_other_than_three_capital_letters_is_refused(code: str) -> None:
+@pytest.mark.parametrize(
+    "code", ["usd", "US", "USDX", "US1", "", "US#", "ÄÖÜ", "USD\n", "ZZZ", "BTC", "DEM", "BGN"]
+)
+def test_a_code_that_iso_4217_does_not_have_is_refused(code: str) -> None:
     with pytest.raises(ValidationError):
         Rate(base=code, target="EUR", rate=Decimal(1), at=START)
     with pytest.raises(KeyPartInvalid):
         exchange_rates.get(code, "EUR")
     with pytest.raises(KeyPartInvalid):
         exchange_rates.get_by_base(code)
-    with pytest.raises(KeyPartInvalid, match=r"should match pattern.*\[key-part-invalid\]$"):
+    with pytest.raises(KeyPartInvalid) as refused:
         exchange_rates.delete("EUR", code)
+    assert str(refused.value).endswith(
+        f"{code!r} is not a currency of ISO 4217 (2026-01-01). To allow a private code, name it in "
+        "the environment: KEYFOLD_PRIVATE_CURRENCIES=BTC,ETH. [key-part-invalid]"
+    )
+
+
+def test_the_list_has_every_active_code_with_funds_metals_and_tests() -> None:
+    assert len(ISO_4217) == 178
+    assert all(len(code) == 3 and code.isascii() and code.isupper() for code in ISO_4217)
+    assert {"USD", "EUR", "CHE", "CLF", "XAU", "XDR", "XTS", "XXX", "XCG", "ZWG"} <= ISO_4217
+    assert not {"HRK", "BGN", "ANG", "CUC", "SLL", "ZWL"} & ISO_4217
+
+
+def test_private_codes_are_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEYFOLD_PRIVATE_CURRENCIES", "BTC, USDT,")
+    rate = Rate(base="BTC", target="USDT", rate=Decimal(100_000), at=START)
+    with keyfold.open(exchange_rates.table, ":memory:") as store:
+        store.run(exchange_rates.save(rate, DAY))
+        found = store.run(exchange_rates.get("BTC", "USDT"))
+        assert found is not None
+        assert [each.rate for each in store.run(exchange_rates.get_by_base("BTC"))] == [found.rate]
+        with pytest.raises(KeyPartInvalid, match="'ETH' is not a currency"):
+            exchange_rates.get("BTC", "ETH")
+        monkeypatch.delenv("KEYFOLD_PRIVATE_CURRENCIES")
+        with pytest.raises(KeyPartInvalid, match="'BTC' is not a currency"):
+            exchange_rates.get_by_base("BTC")
+        # What is stored is reported, not lost.
+        everything = store.run(Rate.scan())
+        assert list(everything) == []
+        assert [each.key for each in everything.invalid] == [{"PK": {"S": "RATE#BTC#USDT"}}]
+
+
+@pytest.mark.parametrize("text", ["btc", "B#C", "BTC;ETH", "B"])
+def test_a_private_code_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("KEYFOLD_PRIVATE_CURRENCIES", text)
+    with pytest.raises(KeyPartInvalid) as refused:
+        exchange_rates.get("BTC", "EUR")
+    fact = f"KEYFOLD_PRIVATE_CURRENCIES has {text!r}; a code has 2 to 12 capital letters and digits"
+    assert fact in str(refused.value)
+    exchange_rates.get("USD", "EUR")
+
+
+@pytest.mark.parametrize(
+    ("key", "changed", "reason"),
+    [
+        ("RATE#USD#JPY", {"Rate": {"N": "0"}}, "rate: Input should be greater than 0"),
+        ("RATE#USD#JPY", {"Rate": {"S": "?"}}, "rate: Input should be a valid decimal"),
+        ("RATE#USD#JPY", {"Target": {"S": "CHF"}}, "its fields make the key PK='RATE#USD#CHF'"),
+        ("RATE#CHF#JPY", {}, "its fields make the key PK='RATE#USD#JPY'"),
+        ("RATE#USD#JPY", {"Target": {"S": "???"}}, "target: '???' is not a currency of ISO 4217"),
+    ],
+)
+def test_a_rate_that_is_wrong_is_reported_and_the_others_are_returned(
+    rates: Database, key: str, changed: dict[str, Any], reason: str
+) -> None:
+    item = {**example("USD", "JPY", "150"), "PK": {"S": key}, **changed}
+    rates.store.execute("PutItem", {"TableName": "ExchangeRates", "Item": item})
+    page = rates.run_until(exchange_rates.get_by_base("USD"), lambda page: bool(page.invalid))
+    assert {each.target for each in page} == {"EUR", "GBP"}
+    [wrong] = page.invalid
+    assert (wrong.key, wrong.entity) == ({"PK": {"S": key}}, "Rate")
+    assert wrong.reason.startswith(reason)
+    base, target = key.split("#")[1:]
+    for pattern in (exchange_rates.get, exchange_rates.get_stale):
+        with pytest.raises(ItemInvalid, match=f"^item PK='{key}' of ExchangeRates: "):
+            rates.run(pattern(base, target))
+
+
+def test_a_wrong_rate_is_replaced_by_saving_another(rates: Database) -> None:
+    wrong = {**example("USD", "EUR", "0"), "Target": {"S": "CHF"}}
+    rates.store.execute("PutItem", {"TableName": "ExchangeRates", "Item": wrong})
+    rates.run(exchange_rates.save(USD_EUR, DAY))
+    found = rates.run_until(exchange_rates.get("USD", "EUR"), bool)
+    assert found is not None
+    assert found.rate == USD_EUR.rate
 
 
 def test_a_rate_needs_a_positive_time_to_live() -> None:
     with pytest.raises(ValueInvalid):
         exchange_rates.save(USD_EUR, timedelta())
+
+
+@pytest.mark.parametrize(
+    ("now", "ttl", "expires"),
+    [(0.0, 3_600.0, 3_600), (0.9, 3_600.0, 3_600), (0.9, 3_600.1, 3_601), (0.4, 0.5, 0)],
+)
+def test_the_ttl_is_the_time_of_the_request_plus_ttl_rounded_down(
+    now: float, ttl: float, expires: int
+) -> None:
+    clock = Clock(START + timedelta(seconds=now))
+    with keyfold.open(exchange_rates.table, ":memory:", clock=clock, upkeep_seconds=None) as store:
+        saved = store.run(exchange_rates.save(USD_EUR, timedelta(seconds=ttl)))
+        assert saved.expires == START + timedelta(seconds=expires)
+        [item] = store.execute("Scan", {"TableName": "ExchangeRates"})["Items"]
+        assert item["ttl"] == {"N": str(4_102_444_800 + expires)}
+        if expires:
+            clock.set(START + timedelta(seconds=expires - 0.001))
+            assert store.run(exchange_rates.get("USD", "EUR")) == saved
+            clock.set(START + timedelta(seconds=expires))
+        stale = store.run(exchange_rates.get_stale("USD", "EUR"))
+        assert store.run(exchange_rates.get("USD", "EUR")) is None
+        assert stale is not None
+        assert stale.stale
+
+
+def test_an_expired_rate_stays_in_a_file_for_two_days(tmp_path: Path) -> None:
+    clock = Clock(START)
+    path = tmp_path / "rates.db"
+    with (
+        keyfold.open(exchange_rates.table, path, clock=clock, upkeep_seconds=None) as store,
+        Engine.open(path, clock=clock, upkeep_seconds=None) as engine,
+    ):
+        store.run(exchange_rates.save(USD_EUR, DAY))
+        for hours in (24, 47):
+            clock.advance(timedelta(hours=hours))
+            assert engine.run_upkeep() == 0
+            assert store.run(exchange_rates.get("USD", "EUR")) is None
+            stale = store.run(exchange_rates.get_stale("USD", "EUR"))
+            assert stale is not None
+            assert (stale.stale, stale.rate) == (True, USD_EUR.rate)
+        clock.advance(timedelta(hours=2))
+        assert engine.run_upkeep() == 1
+        assert store.run(exchange_rates.get_stale("USD", "EUR")) is None
 
 
 def test_a_timestamp_has_whole_seconds() -> None:
