@@ -20,6 +20,7 @@ from keyfold.api.operations import (
     find_operation,
     names_where,
 )
+from keyfold.api.write_checks import ProposedWrite, WriteCheck
 
 __all__ = [
     "EXPRESSION_PARAMETERS",
@@ -29,8 +30,10 @@ __all__ = [
     "ExpressionParameters",
     "Grant",
     "Operation",
+    "ProposedWrite",
     "TableKeyNames",
     "TransactionMember",
+    "WriteCheck",
     "find_operation",
     "names_where",
 ]

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from keyfold.cli._completion import complete_tables
 from keyfold.cli._durations import parse_duration
 
-if TYPE_CHECKING:
-    # Imported when the command runs, so that --help does not load the model.
-    from keyfold.model import Table
-
 EXAMPLES = (
     "keyfold serve shop.db",
     "keyfold serve --memory --port 0",
     "keyfold serve shop.db --workers 2 --metrics",
+    "keyfold serve shop.db --table shop.tables:market",
     "keyfold serve shop.db --buckets exports",
     "keyfold serve shop.db --expiry-grace 30m",
     "keyfold serve shop.db --tls-cert cert.pem --tls-key key.pem",
@@ -83,8 +80,9 @@ def serve(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="A table that declares the roles of keys: a design, a table of your project, or "
-            "MODULE:NAME; by default all tables of your project. Repeatable.",
+            help="A table whose declaration every write must fit: a design, a table of your project, "
+            "or MODULE:NAME. With --auth, it also declares the roles of keys; without it, all tables "
+            "of your project do. Repeatable.",
             metavar="TABLE",
             autocompletion=complete_tables,
         ),
@@ -111,10 +109,14 @@ def serve(
     """Serve a database file to any DynamoDB client.
 
     Prints one line when ready, with the URL and the environment variables that point the AWS
-    SDKs and tools to it. Without --auth, any access key is accepted. On SIGTERM or Ctrl-C,
+    SDKs and tools to it. Without --auth, any access key is accepted. With --table, writes that do
+    not fit the table's declaration are refused, whatever client sends them. On SIGTERM or Ctrl-C,
     the server finishes the requests it has accepted, and exits with 0.
     """
+    # Imported when the command runs, so that --help does not load the model.
     from keyfold.cli._ids import read_ids
+    from keyfold.cli._tables import find_project, find_tables
+    from keyfold.store import make_write_checks
     from keyfold.wire.server._process import ProcessSettings, run_server
     from keyfold.wire.server._server import bind
 
@@ -125,7 +127,7 @@ def serve(
             "several processes cannot share memory. Name a file, or omit --workers.",
             param_hint="--workers",
         )
-    _check_rules(auth, table, policy, ids)
+    _check_rules(auth, policy, ids)
     settings = ProcessSettings(
         path=":memory:" if file is None else str(file),
         durability=durability,
@@ -140,7 +142,9 @@ def serve(
         policy=None if policy is None else str(policy),
         ids=read_ids(ids or ()),
     )
-    tables = [] if auth is None else _find_tables(table or [])
+    declared = [found for path in table or () for found in find_tables(None, path)]
+    checks = make_write_checks(declared)
+    ruled = find_project().require_all() if auth is not None and not table else declared
     with bind(host, port) as listener:
         scheme = "http" if tls_cert is None else "https"
         bound_host, bound_port = listener.getsockname()[:2]
@@ -153,34 +157,34 @@ def serve(
         if workers == 1:
             from keyfold.wire.server._metrics import Metrics
 
-            run_server(settings, listener, on_ready=announce, tables=tables, metrics=Metrics())
+            run_server(
+                settings,
+                listener,
+                on_ready=announce,
+                tables=ruled,
+                write_checks=checks,
+                metrics=Metrics(),
+            )
         else:
             from keyfold.wire.server._workers import run_workers
 
-            run_workers(settings, listener, workers, on_ready=announce, tables=tables)
+            run_workers(
+                settings,
+                listener,
+                workers,
+                on_ready=announce,
+                tables=ruled,
+                write_checks=checks,
+            )
 
 
-def _check_rules(
-    auth: Path | None, tables: list[str] | None, policy: Path | None, ids: list[str] | None
-) -> None:
+def _check_rules(auth: Path | None, policy: Path | None, ids: list[str] | None) -> None:
     if auth is not None and policy is not None:
         fact = "the keys of --auth have their own rights. Omit --policy or --auth."
         raise typer.BadParameter(fact, param_hint="--policy")
-    if tables and auth is None:
-        fact = "it declares the roles of access keys. Give --auth, too."
-        raise typer.BadParameter(fact, param_hint="--table")
     if ids and policy is None:
         fact = "it is for --policy. Give --policy, or give the id to a key: keyfold keys add --id."
         raise typer.BadParameter(fact, param_hint="--id")
-
-
-def _find_tables(paths: list[str]) -> list[Table]:
-    """Return the tables that declare the roles of keys."""
-    from keyfold.cli._tables import find_project, find_tables
-
-    if not paths:
-        return find_project().require_all()
-    return [table for path in paths for table in find_tables(None, path)]
 
 
 def _announce(path: str, url: str, region: str, *, has_keys: bool, as_json: bool) -> None:

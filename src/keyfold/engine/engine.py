@@ -6,14 +6,14 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
 import orjson
 
-from keyfold.api import TableKeyNames
+from keyfold.api import TableKeyNames, WriteCheck
 from keyfold.api.bodies import parse_body
 from keyfold.api.shapes import check, check_types
 from keyfold.clocks import Clock, Duration, check_clock, read_duration
@@ -53,6 +53,7 @@ from keyfold.errors import (
 )
 
 MEMORY = ":memory:"
+NO_CHECKS: Mapping[str, WriteCheck] = MappingProxyType({})
 
 # A table may change again while an operation is retried; to exhaust the attempts, it would have
 # to change all the time.
@@ -119,6 +120,7 @@ class Engine:
         region: str = "us-east-1",
         account: str = "000000000000",
         buckets: str | os.PathLike[str] | None = None,
+        write_checks: Mapping[str, WriteCheck] | None = None,
     ) -> Self:
         """Open a file, creating it if needed; `":memory:"` keeps everything in this process.
 
@@ -132,8 +134,10 @@ class Engine:
         `upkeep_seconds` does that; None leaves it, and the backfill of new indexes, to
         `run_upkeep`. `busy_seconds` is how long to wait for another process that is writing.
         Shards of streams are split after `shard_records` records, by default 10,000; a small number
-        helps to test how a program follows splits. `region` and `account` appear in ARNs. `buckets` is a folder whose
-        subfolders stand for S3 buckets, for exports, imports and bulk operations.
+        helps to test how a program follows splits. `region` and `account` appear in ARNs. `buckets`
+        is a folder whose subfolders stand for S3 buckets, for exports, imports and bulk operations.
+        `write_checks` decide which writes to the tables with these names are accepted;
+        `keyfold.store.make_write_checks` makes them from declarations.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
@@ -171,6 +175,7 @@ class Engine:
                 region=region,
                 account=account,
                 buckets=folder,
+                write_checks=_check_write_checks(write_checks),
             )
         except BaseException:
             storage.close()
@@ -190,12 +195,13 @@ class Engine:
         region: str,
         account: str,
         buckets: Path | None = None,
+        write_checks: Mapping[str, WriteCheck] = NO_CHECKS,
     ) -> Self:
         storage.use_clock(clock)
         monitors = UsageMonitors(clock, lambda name: context.table_arn(name))  # noqa: PLW0108 - the context is created later
-        catalog = Catalog(storage, monitors)
+        catalog = Catalog(storage, monitors, write_checks)
         folders = Buckets(buckets)
-        jobs = Jobs(storage, clock, folders)
+        jobs = Jobs(storage, clock, folders, write_checks)
         upkeep = Upkeep(
             storage,
             catalog,
@@ -470,6 +476,15 @@ def _check_buckets(buckets: str | os.PathLike[str] | None) -> Path | None:
     except (TypeError, ValueError):
         pass
     raise OptionInvalid("buckets", buckets, "Name an existing folder.")
+
+
+def _check_write_checks(checks: Mapping[str, WriteCheck] | None) -> Mapping[str, WriteCheck]:
+    if checks is None:
+        return NO_CHECKS
+    advice = "Give a mapping from table names to functions, as make_write_checks returns it."
+    if not isinstance(checks, Mapping) or not all(map(callable, checks.values())):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+        raise OptionInvalid("write_checks", checks, advice)
+    return MappingProxyType(dict(checks))
 
 
 def _check_seconds(option: str, value: float | None, minimum: float) -> None:

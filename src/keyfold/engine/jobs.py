@@ -7,10 +7,11 @@ process or the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from keyfold.api import WriteCheck
 from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.bulk.work_records import BULK_JOB_RECORD, IMPORT_JOB_RECORD
@@ -36,8 +37,15 @@ Batch = Callable[[str], bool]
 class Jobs:
     """Runs the unfinished jobs of one file."""
 
-    def __init__(self, storage: Storage, clock: Clock, buckets: Buckets) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        buckets: Buckets,
+        write_checks: Mapping[str, WriteCheck],
+    ) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
+        self._write_checks = write_checks
         self._importer: Importer | None = None
         self._bulk_putter: BulkPutter | None = None
         self._batches: dict[str, Batch] = {
@@ -57,7 +65,9 @@ class Jobs:
         importer = self._importer
         if importer is None:
             import_job = load_module("keyfold.engine.bulk.import_job")
-            importer = import_job.Importer(self._storage, self._clock, self._buckets)
+            importer = import_job.Importer(
+                self._storage, self._clock, self._buckets, self._write_checks
+            )
             self._importer = importer
         return importer.import_batch(name)
 
@@ -65,7 +75,9 @@ class Jobs:
         putter = self._bulk_putter
         if putter is None:
             bulk_job = load_module("keyfold.engine.bulk.bulk_job")
-            putter = bulk_job.BulkPutter(self._storage, self._clock, self._buckets)
+            putter = bulk_job.BulkPutter(
+                self._storage, self._clock, self._buckets, self._write_checks
+            )
             self._bulk_putter = putter
         return putter.put_batch(name)
 

@@ -58,9 +58,9 @@ def keep_upgraded(
     }
 
 
-def is_upgraded(entity: Any) -> bool:
-    """Return whether an upgrade has changed an entity that was read."""
-    return UPGRADED in entity.__dict__
+def upgraded_attributes(entity: Any) -> frozenset[str]:
+    """Return the attributes that an upgrade has changed in an entity that was read."""
+    return frozenset(entity.__dict__.get(UPGRADED, ()))
 
 
 def find_upgraded(schema: EntitySchema, entity: Any) -> list[str]:

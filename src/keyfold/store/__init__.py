@@ -9,6 +9,7 @@ from keyfold.store._handles import Handles
 from keyfold.store._opentelemetry import trace_calls
 from keyfold.store._settings import StoreSettings
 from keyfold.store._store import Executor, Store
+from keyfold.store._write_checks import make_write_checks
 
 __all__ = [
     "AsyncExecutor",
@@ -22,5 +23,6 @@ __all__ = [
     "Stop",
     "Store",
     "StoreSettings",
+    "make_write_checks",
     "trace_calls",
 ]

@@ -18,11 +18,13 @@ from keyfold.expressions import (
     RequestPrinter,
     SetTo,
 )
+from keyfold.expressions.comparison import are_equal
 from keyfold.model import Table
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store._canonical_items import to_canonical
 from keyfold.store._guards import is_guard
+from keyfold.store._item_checks import find_sources
 from keyfold.store._item_schemas import find_item_schema
 from keyfold.values import AttributeValue, Item, normalise_item, restore_binaries
 
@@ -97,7 +99,7 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     sets = {
         name: rendered[name]
         for name in sorted(rendered.keys() - key.keys())
-        if name not in item or not is_same_value(item[name], rendered[name])
+        if name not in item or not are_equal(item[name], rendered[name])
     }
     named, upgraded = schema.current_forms(restored)
     # Former names, and what an upgrade dropped.
@@ -113,7 +115,7 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
         return schema.name, None
     # An upgrade may depend on any attribute.
     sources = (
-        item.keys() | sets if named is not upgraded else _find_sources(schema, [*sets, *removes])
+        item.keys() | sets if named is not upgraded else find_sources(schema, [*sets, *removes])
     )
     derived_from = {name: item.get(name) for name in sorted(sources - key.keys())}
     return schema.name, ItemPatch(schema.name, key, sets, removes, derived_from)
@@ -131,28 +133,3 @@ def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:
             f"its key is {show_item(key)}, but {schema.name} declares {show_item(made)}; "
             "a key cannot be changed in place"
         )
-
-
-def is_same_value(one: AttributeValue, other: AttributeValue) -> bool:
-    """Return whether two normalised values are equal, with sets in any order."""
-    return to_canonical({"": one}) == to_canonical({"": other})
-
-
-def _find_sources(schema: EntitySchema, changed: list[str]) -> set[str]:
-    """Return the changed attributes and those that their new values derive from."""
-    stored = {name: each.stored for name, each in schema.fields.items() if not each.is_part}
-    templates = {
-        part.attribute: part.fields
-        for parts in schema.index_keys.values()
-        for part in parts
-        if part.template is not None
-    }
-    computed = {attribute for attribute, _ in schema.computed.values()}
-    sources = set(changed)
-    for name in changed:
-        if name in computed:
-            # A computed field may depend on any other field.
-            sources.update(stored.values())
-        fields = templates.get(name, ())
-        sources.update(stored[each] for each in fields if each in stored)
-    return sources

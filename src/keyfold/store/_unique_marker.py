@@ -24,6 +24,7 @@ _MARKER = "#complete"
 _NAMES = "keyfold_complete"
 # Names whose guards are being removed: there may be some left.
 _REMOVED = "keyfold_removed"
+MARKER_ATTRIBUTES = frozenset({_NAMES, _REMOVED})
 
 
 def guard_names(table: Table) -> frozenset[str]:

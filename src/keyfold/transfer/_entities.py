@@ -8,7 +8,7 @@ from keyfold.model import Table
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store._decoding import is_expired
 from keyfold.store._guards import is_guard
-from keyfold.transfer._contradictions import check_derived, check_may_write
+from keyfold.store._item_checks import read_writable
 from keyfold.transfer._tallies import Tallies
 from keyfold.values import Item, restore_binaries
 
@@ -33,30 +33,29 @@ class Classifier:
     """Finds the entity of items by a declaration; without one, all items count as one entity.
 
     `ttl` names the TTL attribute. Items that have expired by `expired_at` are counted separately,
-    since DynamoDB may delete them at any time. `checks_derived` if items are rejected whose index
-    keys or computed fields contradict their fields, or whose partition keys are reserved.
+    since DynamoDB may delete them at any time. `checks_writes` if items are rejected whose keys or
+    computed fields contradict their fields, or whose partition keys are reserved.
     """
 
     table: Table | None
     ttl: str | None
     expired_at: float
-    checks_derived: bool = False
+    checks_writes: bool = False
 
     def classify(self, item: Item) -> str:
         """Return the entity name of a normalised item to write; raises ItemMismatch."""
-        return self._name_entity(item, checks_derived=self.checks_derived)
+        return self._name_entity(item, checks_writes=self.checks_writes)
 
-    def _name_entity(self, item: Item, *, checks_derived: bool) -> str:
+    def _name_entity(self, item: Item, *, checks_writes: bool) -> str:
         if self.table is None:
             return UNDECLARED
         if self.is_guard(item):
             return GUARDS
         restored = restore_binaries(item)
+        if checks_writes:
+            return read_writable(self.table, restored)[0].name
         schema = self.table.find_schema(restored)
-        value = schema.decode(restored)
-        if checks_derived:
-            check_derived(schema, restored, value)
-            check_may_write(schema, restored)
+        schema.decode(restored)
         return schema.name
 
     def is_guard(self, item: Item) -> bool:
@@ -74,7 +73,7 @@ class Classifier:
     def count_held(self, tallies: Tallies, item: Item) -> None:
         """Add an item that was read back from the target; it may match no entity."""
         try:
-            entity = self._name_entity(item, checks_derived=False)
+            entity = self._name_entity(item, checks_writes=False)
         except ItemMismatch:
             entity = INVALID
         self.count(tallies, entity, item)

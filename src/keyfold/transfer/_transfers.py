@@ -277,7 +277,7 @@ def _run_job(
         source=source,
         target=target,
         classifier=Classifier(
-            declared, ttl, state.started_at, checks_derived=isinstance(target, TableTarget)
+            declared, ttl, state.started_at, checks_writes=isinstance(target, TableTarget)
         ),
         checkpoint=checkpoint,
         meter=meter,

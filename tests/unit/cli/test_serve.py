@@ -322,7 +322,6 @@ def test_unusable_keys_are_refused_at_the_start(
     ("arguments", "message"),
     [
         (["--auth", "a.toml", "--policy", "b.json"], "the keys of --auth have their own rights"),
-        (["--table", "shop:shop"], "it declares the roles of access keys. Give --auth, too."),
         (["--id", "user=ada"], "it is for --policy. Give --policy,"),
         (["--policy", "b.json", "--id", "user"], "'user' is not NAME=VALUE."),
         (["--policy", "b.json"], "b.json: it cannot be read: No such file"),

@@ -7,11 +7,14 @@ therefore neither skips a record nor puts one twice. The report is written after
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple, NotRequired, cast
 
 import orjson
 
+from keyfold.api import WriteCheck
 from keyfold.api.shapes import check, check_types
 from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
@@ -26,6 +29,7 @@ from keyfold.engine.bulk.work_records import (
 )
 from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.keys import entry_or_none
+from keyfold.engine.items.write_checks import check_outcomes
 from keyfold.engine.items.writes import (
     ConditionNotMet,
     ItemWrite,
@@ -40,7 +44,7 @@ from keyfold.engine.recovery.copy_job import to_rows
 from keyfold.engine.storage import Storage, StorageWriter
 from keyfold.engine.tables.catalog import read_body
 from keyfold.engine.tables.table import EngineTable, build_table
-from keyfold.errors import ServiceError
+from keyfold.errors import ServiceError, ValidationException
 from keyfold.expressions.parameters import check_expression_use, read_condition
 from keyfold.values import item_size_bytes, normalise_item
 
@@ -77,8 +81,15 @@ class _Plan(NamedTuple):
 class BulkPutter:
     """Runs the bulk operations of one database file."""
 
-    def __init__(self, storage: Storage, clock: Clock, buckets: Buckets) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        buckets: Buckets,
+        write_checks: Mapping[str, WriteCheck],
+    ) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
+        self._write_checks = write_checks
         self._inputs = InputFiles(buckets)
 
     def put_batch(self, id_: str) -> bool:
@@ -122,7 +133,7 @@ class BulkPutter:
         remaining: BulkJob = {**job}
         if batch:
             remaining["key"], remaining["records"] = batch[-1].key, batch[-1].number
-        table = build_table(body)
+        table = replace(build_table(body), check=self._write_checks.get(body["name"]))
         plans = [_Plan(source, _plan_write(table, source)) for source in batch]
         is_last = len(batch) < BATCH_RECORDS
 
@@ -236,8 +247,11 @@ def _carry_out(writer: StorageWriter, plan: _Plan) -> WriteOutcome | ConditionNo
         return plan.write
     try:
         outcome = evaluate_write(writer, plan.write)
+        check_outcomes(writer, (outcome,))
     except ConditionNotMet as failure:
         return failure
+    except ValidationException as error:
+        return _Fault(error.type, error.message)
     store(writer, outcome)
     return outcome
 

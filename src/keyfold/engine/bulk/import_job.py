@@ -7,11 +7,13 @@ a process that continues after a killed one neither skips a record nor counts on
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, cast
 
 import orjson
 
+from keyfold.api import WriteCheck
 from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
 from keyfold.engine.bulk.input_files import InputFiles, InputRecord, SourceBody
@@ -22,6 +24,7 @@ from keyfold.engine.bulk.work_records import (
     read_work,
     write_work,
 )
+from keyfold.engine.items.write_checks import check_first_put
 from keyfold.engine.items.writes import PutAction, check_item_size, make_put
 from keyfold.engine.metadata import parse_record
 from keyfold.engine.recovery.restore_job import finish_filling
@@ -45,8 +48,15 @@ class ImportJob(SourceBody):
 class Importer:
     """Runs the imports of one database file."""
 
-    def __init__(self, storage: Storage, clock: Clock, buckets: Buckets) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        buckets: Buckets,
+        write_checks: Mapping[str, WriteCheck],
+    ) -> None:
         self._storage, self._clock = storage, clock
+        self._write_checks = write_checks
         self._inputs = InputFiles(buckets)
 
     def import_batch(self, id_: str) -> bool:
@@ -75,7 +85,7 @@ class Importer:
         if batch:
             remaining["key"], remaining["records"] = batch[-1].key, batch[-1].number
         table = build_table(body)
-        puts, faults = _make_puts(table, batch)
+        puts, faults = _make_puts(table, batch, self._write_checks.get(body["name"]))
         is_last = len(batch) < BATCH_RECORDS
 
         def work(writer: StorageWriter) -> bool:
@@ -138,7 +148,7 @@ def begin_importing(writer: StorageWriter, id_: str, job: ImportJob) -> None:
 
 
 def _make_puts(
-    table: EngineTable, batch: list[InputRecord]
+    table: EngineTable, batch: list[InputRecord], write_check: WriteCheck | None
 ) -> tuple[list[tuple[bytes, PutAction]], list[str]]:
     """Return the rows to write, and what is wrong with the other records."""
     puts: list[tuple[bytes, PutAction]] = []
@@ -151,7 +161,9 @@ def _make_puts(
         try:
             item, size = normalise_item(raw)
             check_item_size(size)
-            puts.append(make_put(table, item, size))
+            row = make_put(table, item, size)
+            check_first_put(write_check, item)
+            puts.append(row)
         except ServiceError as error:
             faults.append(error.message or error.type)
     return puts, faults

@@ -20,6 +20,7 @@ from keyfold.engine.items.key_faults import (
 )
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read
+from keyfold.engine.items.write_checks import find_refusals
 from keyfold.engine.items.writes import (
     ConditionNotMet,
     ItemWrite,
@@ -207,7 +208,16 @@ def _evaluate_all(
             reasons.append({"Code": "ThrottlingError", "Message": throttled.message})
     if len(outcomes) != len(writes):
         raise cancelled(reasons)
+    refusals = find_refusals(writer, outcomes)
+    if any(refusals):
+        raise cancelled([_refusal_reason(each) for each in refusals])
     return outcomes
+
+
+def _refusal_reason(refusal: ValidationException | None) -> dict[str, Any]:
+    if refusal is None:
+        return {"Code": "None"}
+    return {"Code": "ValidationError", "Message": refusal.message}
 
 
 def _is_repeated(

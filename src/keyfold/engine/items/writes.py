@@ -1,7 +1,8 @@
 """Writes of single items, alone or as part of a batch or a transaction.
 
 An `ItemWrite` describes the write of one item. `evaluate_write` reads the item, checks the
-condition and computes the new image, without changing anything. `store` then writes it. Every
+condition and computes the new image, without changing anything. The table's check, if it has one,
+then decides whether it is accepted (`write_checks`), and `store` writes it. Every
 change of an item goes through `store`, or through `put_without_reading` and `put_if` if the caller
 does not need the old item: these three also append it to the table's log of changes, if it has one.
 The stored row is read once: the log's old image is the value on which the condition was checked.
@@ -26,6 +27,7 @@ from keyfold.engine.items.key_faults import (
 )
 from keyfold.engine.items.keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.write_checks import check_outcomes
 from keyfold.engine.storage import Entries, RowsChanged, Storage, StorageReader, StorageWriter
 from keyfold.engine.streams.change_log import record_delete, record_put
 from keyfold.engine.tables.table import EngineTable
@@ -78,6 +80,11 @@ class ItemWrite(NamedTuple):
     change: PutAction | UpdateAction | DeleteAction | CheckAction
     holds: Callable[[Item], bool] | None = None
 
+    @property
+    def is_put(self) -> bool:
+        """Whether it puts a whole item."""
+        return isinstance(self.change, PutAction)
+
 
 class WriteOutcome(NamedTuple):
     """An item before and after a write."""
@@ -91,6 +98,13 @@ class WriteOutcome(NamedTuple):
     new_value: bytes
     new_size: int
     new_entries: Entries
+
+    @property
+    def changes_item(self) -> bool:
+        """Whether an item is written or deleted."""
+        if isinstance(self.write.change, CheckAction):
+            return False
+        return self.new is not None or self.old_value is not None
 
     def charge(self, use: TableUse, factor: int = 1) -> None:
         """Add the capacity that this write consumes, `factor` times."""
@@ -339,6 +353,8 @@ def perform(storage: Storage, write: ItemWrite) -> WriteOutcome:
 
     def work(writer: StorageWriter) -> WriteOutcome:
         outcome = evaluate_write(writer, write)
+        if write.table.check is not None:
+            check_outcomes(writer, (outcome,))
         store(writer, outcome)
         return outcome
 

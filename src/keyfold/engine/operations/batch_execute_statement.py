@@ -9,6 +9,7 @@ from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
+from keyfold.engine.items.write_checks import check_outcomes
 from keyfold.engine.items.writes import ConditionNotMet, WriteOutcome, evaluate_write, store
 from keyfold.engine.partiql import SingleRead, WritePlan, plan_single_read, plan_write
 from keyfold.engine.storage import RowsChanged, StorageWriter
@@ -134,6 +135,7 @@ def _write_all(
             return plan
         try:
             outcome = evaluate_write(writer, plan.write)
+            check_outcomes(writer, (outcome,))
         except ConditionNotMet as failure:
             return plan.failure_error(failure, member, rendering)
         except (ThrottlingException, ValidationException) as error:

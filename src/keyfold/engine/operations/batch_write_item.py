@@ -9,6 +9,7 @@ from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.key_faults import key_fault_error
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import ThrottledMembers
+from keyfold.engine.items.write_checks import check_outcomes
 from keyfold.engine.items.writes import (
     DeleteAction,
     ItemWrite,
@@ -63,6 +64,7 @@ def batch_write_item(
                 throttled_members.add(throttled)
                 unprocessed.setdefault(name, []).append(member)
         throttled_members.raise_if_all(len(writes))
+        check_outcomes(writer, outcomes)
         for outcome in outcomes:
             store(writer, outcome)
         return outcomes, unprocessed

@@ -8,6 +8,7 @@ from keyfold.engine.context import EngineContext
 from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.key_faults import KeyInvalid
 from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.write_checks import is_certain_to_fit
 from keyfold.engine.items.writes import (
     MAX_ITEM_BYTES,
     ItemWrite,
@@ -58,6 +59,8 @@ def try_fast_put_item(
     except (KeyError, KeyInvalid, ServiceError):
         return None
     if size > MAX_ITEM_BYTES:
+        return None
+    if table.check is not None and not is_certain_to_fit(table.check, item):
         return None
     if len(request) == REQUIRED:
         put_without_reading(context.storage, table, row_key, to_json(item), size, entries)

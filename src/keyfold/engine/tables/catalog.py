@@ -7,12 +7,14 @@ of the name that every statement uses. So an unchanged table costs no check at a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
 import orjson
 
+from keyfold.api import WriteCheck
 from keyfold.api.shapes import plain_name
 from keyfold.engine.insights.usage import UsageMonitors
 from keyfold.engine.storage import RowSet, Storage, StorageReader, StorageWriter
@@ -35,8 +37,10 @@ _STATUSES = frozenset({"ACTIVE", "CREATING", "DELETING", "UPDATING"})
 class Catalog:
     """Finds tables by name; changes to tables go through it."""
 
-    def __init__(self, storage: Storage, monitors: UsageMonitors) -> None:
-        self._storage, self._monitors = storage, monitors
+    def __init__(
+        self, storage: Storage, monitors: UsageMonitors, write_checks: Mapping[str, WriteCheck]
+    ) -> None:
+        self._storage, self._monitors, self._write_checks = storage, monitors, write_checks
         self._known: dict[str, EngineTable] = {}
         # Separate, so that the fast paths, which use `known`, do not handle monitored tables.
         self._monitored: dict[str, EngineTable] = {}
@@ -57,11 +61,12 @@ class Catalog:
         body = self._storage.read(lambda reader: read_body(reader, plain))
         if body is None or body["status"] not in ("ACTIVE", "UPDATING"):
             raise ResourceNotFoundException("Requested resource not found")
-        monitor = self._monitors.monitor_for(body)
+        monitor, check = self._monitors.monitor_for(body), self._write_checks.get(plain)
         if monitor is not None:
-            table = self._monitored[plain] = replace(build_table(body), monitor=monitor)
+            table = replace(build_table(body), monitor=monitor, check=check)
+            self._monitored[plain] = table
         else:
-            table = self._known[plain] = build_table(body)
+            table = self._known[plain] = replace(build_table(body), check=check)
         return table
 
     def known(self, name: object) -> EngineTable | None:

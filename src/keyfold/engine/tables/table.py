@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import orjson
 
+from keyfold.api import WriteCheck
 from keyfold.engine.insights.usage import UsageMonitor
 from keyfold.engine.items.key_faults import KEY_MISMATCH, KeyFault, key_fault_error
 from keyfold.engine.items.keys import (
@@ -158,6 +159,8 @@ class EngineTable:
     log: int | None
     # Counts and throttles the table's usage; None for nearly all tables.
     monitor: UsageMonitor | None = field(default=None, compare=False)
+    # Decides which writes are accepted; None for tables without a declaration.
+    check: WriteCheck | None = field(default=None, compare=False)
     key_names: frozenset[str] = field(init=False)
     index_key_names: frozenset[str] = field(init=False)
     # The plans of queries, by what they are compiled from; see `query_plans.find_plan`.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keyfold.api import WriteCheck
 from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
@@ -55,12 +56,14 @@ def run_server(
     *,
     on_ready: Callable[[], None],
     tables: Sequence[RuledTable] = (),
+    write_checks: Mapping[str, WriteCheck] | None = None,
     metrics: Metrics | None = None,
     while_running: Callable[[asyncio.Event], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish the accepted requests.
 
-    `on_ready` is called once clients can connect. `while_running` is called once on the event
+    `on_ready` is called once clients can connect. `tables` declare the roles of access keys, and
+    `write_checks` decide which writes to the tables with these names are accepted. `while_running` is called once on the event
     loop, and may schedule more; setting the event that it gets stops the server.
     """
     tls = load_tls(settings)
@@ -70,7 +73,7 @@ def run_server(
 
     # First, so that errors in the keys are reported before the database file is created.
     gate = make_gate(settings, find_key_names, tables)
-    engine = open_engine(settings)
+    engine = open_engine(settings, write_checks=write_checks)
     with engine:
         server = Server(
             engine,

@@ -11,13 +11,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from keyfold.api import WriteCheck
 from keyfold.errors import KeyfoldError, WorkerFailed
 from keyfold.wire.server._gate import RuledTable
 from keyfold.wire.server._metrics import Metrics
@@ -45,6 +46,7 @@ def run_workers(
     *,
     on_ready: Callable[[], None],
     tables: Sequence[RuledTable] = (),
+    write_checks: Mapping[str, WriteCheck] | None = None,
 ) -> None:
     """Serve with `count` processes until SIGTERM or SIGINT; restart those that die."""
     # Errors in the settings are reported once, here, and not by each worker.
@@ -53,7 +55,7 @@ def run_workers(
     open_engine(settings, upkeep_seconds=None).close()
     with tempfile.TemporaryDirectory(prefix="keyfold-") as folder:
         rules = [TableRules(each.layout, dict(each.roles)) for each in tables]
-        (Path(folder) / _RULES).write_bytes(pickle.dumps(rules))
+        (Path(folder) / _RULES).write_bytes(pickle.dumps((rules, write_checks)))
         supervisor = WorkerSupervisor(settings, listener, Path(folder))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stop)
@@ -147,12 +149,14 @@ def run_worker(encoded: str) -> None:
         if settings.has_metrics:
             share(loop)
 
+    # Safe to unpickle: only our own processes can write to the folder.
+    tables, write_checks = pickle.loads((folder / _RULES).read_bytes())  # noqa: S301
     run_server(
         settings,
         listener,
         on_ready=report_ready,
-        # Safe to unpickle: only our own processes can write to the folder.
-        tables=pickle.loads((folder / _RULES).read_bytes()),  # noqa: S301
+        tables=tables,
+        write_checks=write_checks,
         metrics=metrics,
         while_running=while_running,
     )

@@ -1,0 +1,132 @@
+"""Whether a write keeps the guards of unique values in step with the items that have the values.
+
+What must hold after a transaction: a value that it gives to an item has a guard, which the item owns;
+and a guard that it writes or deletes tells the truth about its owner. Values that a write leaves
+alone are not compared: they may be older than the declaration that makes their field unique.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from keyfold.api import ProposedWrite
+from keyfold.model._codecs import StoredField
+from keyfold.model._formatting import show_item
+from keyfold.model._schemas import EntitySchema, ItemMismatch
+from keyfold.model._tables import Table
+from keyfold.store._guards import NAME, OWNER, StoredGuard, guard_key, read_guard
+from keyfold.store._item_schemas import find_item_schema
+from keyfold.store._unique_marker import MARKER_ATTRIBUTES, guard_names, marker_key
+from keyfold.values import AttributeValue, Item, normalise_value, restore_binaries
+
+
+class GuardFault(NamedTuple):
+    """What is wrong with a write, and what to do."""
+
+    fact: str
+    advice: str = ""
+
+
+def find_unguarded(
+    schema: EntitySchema, item: Item, entity: BaseModel, write: ProposedWrite
+) -> GuardFault | None:
+    """Return the fault of a write that gives an item a unique value without its guard.
+
+    `entity` is what the item stores.
+    """
+    table = schema.table
+    key = {name: item[name] for name in table.key.names}
+    before: Item | None = None
+    for name, field in schema.unique.items():
+        value = field.value_in(item)
+        if value is None:
+            continue
+        if before is None:
+            before = restore_binaries(write.before or {})
+        if field.value_in(before) == value:
+            continue
+        if _is_written_otherwise(schema.fields[name], value, entity):
+            # Two spellings would have two guards.
+            fact = f"{name} is unique, and not stored as {schema.name} writes its value"
+            return GuardFault(fact)
+        guard = write.find(guard_key(table, field.guard, value))
+        found = None if guard is None else read_guard(table, guard)
+        if found is not None and (found.name, found.owner) == (field.guard, key):
+            continue
+        if found is not None and found.owner is not None:
+            fact = f"another item has the same {name}, which is unique"
+            return GuardFault(fact)
+        return GuardFault(
+            f"{name} is unique, and the item that guards its value is not written with it",
+            "Write both in one transaction, as Keyfold's stores do.",
+        )
+    return None
+
+
+def _is_written_otherwise(field: StoredField, value: AttributeValue, entity: BaseModel) -> bool:
+    """Return whether a value is stored in another way than its entity would store it."""
+    made = field.codec.encode(getattr(entity, field.name))
+    return normalise_value(made)[0] != normalise_value(value)[0]
+
+
+def find_guard_fault(table: Table, write: ProposedWrite) -> GuardFault | None:
+    """Return the fault of a write of a guard, or of another item in the part reserved for them."""
+    if write.after is not None:
+        fault = _find_form_fault(table, write)
+        if fault is not None:
+            return fault
+    before = None if write.before is None else read_guard(table, write.before)
+    if before is None or before.owner is None:
+        return None
+    after = None if write.after is None else read_guard(table, write.after)
+    if after is not None and after.owner == before.owner:
+        return None
+    if _owns(table, before, write):
+        owner = show_item(before.owner)
+        return GuardFault(f"it guards a unique value that item {owner} still has")
+    return None
+
+
+def _find_form_fault(table: Table, write: ProposedWrite) -> GuardFault | None:
+    """Return what is wrong with the reserved item that a write leaves behind."""
+    item = write.after
+    assert item is not None  # asked for by the caller
+    key = {name: item[name] for name in table.key.names}
+    rest = item.keys() - key.keys()
+    if key == marker_key(table):
+        if rest <= MARKER_ATTRIBUTES and all("SS" in item[name] for name in rest):
+            return None
+        return GuardFault("its key is reserved for the list of unique fields")
+    guard = read_guard(table, item)
+    if guard is None or guard.owner is None or rest != {NAME, OWNER}:
+        return GuardFault("its key is reserved for the guards of unique values")
+    if guard.name not in guard_names(table):
+        # Another program may declare it.
+        return None
+    if not _owns(table, guard, write):
+        return GuardFault(f"item {show_item(guard.owner)} does not have the value that it guards")
+    return None
+
+
+def _owns(table: Table, guard: StoredGuard, write: ProposedWrite) -> bool:
+    """Return whether the owner of a guard has the guarded value after the transaction."""
+    assert guard.owner is not None  # of the format that has owners
+    found = write.find(guard.owner)
+    if found is None:
+        return False
+    return guard.key in _guard_keys(table, restore_binaries(found), guard.name)
+
+
+def _guard_keys(table: Table, item: Item, name: str) -> Iterator[Item]:
+    """Yield the keys of the guards of one name that an item should have."""
+    # An item that does not fit its declaration any more still has its values.
+    with suppress(ItemMismatch):
+        schema = find_item_schema(table, item)
+        for field in schema.unique.values():
+            value = field.value_in(item)
+            if field.guard == name and value is not None:
+                yield guard_key(table, name, value)

@@ -1,0 +1,170 @@
+"""Makes the checks with which an engine refuses writes that do not fit a table's declaration.
+
+A check needs no store and no database: the engine calls it inside the write's transaction, and
+shows it the item before and after the write, and the other items that it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from keyfold.api import ProposedWrite, WriteCheck
+from keyfold.errors import WriteRefused
+from keyfold.model._formatting import show_item
+from keyfold.model._reserved import find_reserved, reserved_fact
+from keyfold.model._schemas import EntitySchema, ItemMismatch
+from keyfold.model._tables import Table
+from keyfold.store._guard_checks import find_guard_fault, find_unguarded
+from keyfold.store._guards import is_guard
+from keyfold.store._item_checks import ItemContradicts, read_writable
+from keyfold.values import Item, restore_binaries
+
+
+def make_write_checks(tables: Iterable[Table]) -> dict[str, WriteCheck]:
+    """Return the checks of tables by table name, for `Engine.open(write_checks=…)`.
+
+    >>> from keyfold.designs import market
+    >>> from keyfold.engine import Engine
+    >>> from keyfold.errors import ValidationException
+    >>> engine = Engine.open(":memory:", write_checks=make_write_checks([market.table]))
+    >>> _ = engine.execute("CreateTable", market.table.to_dynamodb())
+    >>> item = {"pk": {"S": "U#ada"}, "sk": {"S": "U#ada"}, "name": {"N": "1"}}
+    >>> try:
+    ...     engine.execute("PutItem", {"TableName": "Market", "Item": item})
+    ... except ValidationException as error:
+    ...     print(error.message)
+    item pk='U#ada' sk='U#ada' of Market: name: Input should be a valid string. [write-refused]
+    >>> engine.close()
+
+    Raises DeclarationInvalid.
+    """
+    checks: dict[str, WriteCheck] = {}
+    for table in tables:
+        table.check()
+        checks[table.name] = DeclarationCheck(table)
+    return checks
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationCheck:
+    """Accepts the writes that leave items as a table declares them."""
+
+    table: Table
+
+    def __call__(self, write: ProposedWrite, /) -> str | None:
+        """Return why a write is refused; None if it is accepted."""
+        item = write.before if write.after is None else write.after
+        if item is None:
+            return None
+        if is_guard(self.table, item):
+            fault = find_guard_fault(self.table, write)
+            return None if fault is None else self._refuse(item, fault.fact, fault.advice)
+        if write.after is None:
+            return self._find_delete_fault(item)
+        return self._find_fault(restore_binaries(item), write)
+
+    def _find_delete_fault(self, item: Item) -> str | None:
+        """Return why an item may not be deleted: it is left to the entities that are declared."""
+        fallback = self.table.fallback
+        prefix = None if fallback is None else find_reserved(fallback, item)
+        if fallback is None or prefix is None or self._is_declared(fallback, item):
+            return None
+        return self._refuse(item, reserved_fact(fallback.partition.attribute, prefix), "")
+
+    def _is_declared(self, fallback: EntitySchema, item: Item) -> bool:
+        return self.table.find_schema(restore_binaries(item)) is not fallback
+
+    def _find_fault(self, item: Item, write: ProposedWrite) -> str | None:
+        try:
+            schema, value = read_writable(self.table, item)
+        except ItemMismatch as error:
+            if self._was_so_before(item, write, error):
+                return None
+            return self._refuse(item, str(error), self._advise(item))
+        except Exception as error:  # noqa: BLE001 - whatever the validators of the user raise
+            return self._refuse(item, f"its validation failed: {type(error).__name__}: {error}", "")
+        stray = self._find_stray_index(schema, item, write)
+        if stray is not None:
+            return self._refuse(item, stray, "")
+        if schema.unique:
+            fault = find_unguarded(schema, item, value, write)
+            if fault is not None:
+                return self._refuse(item, fault.fact, fault.advice)
+        return None
+
+    def _was_so_before(self, item: Item, write: ProposedWrite, error: ItemMismatch) -> bool:
+        """Return whether an update leaves alone what was wrong with the stored item already."""
+        if write.is_put or write.before is None:
+            return False
+        before = restore_binaries(write.before)
+        try:
+            read_writable(self.table, before)
+        except ItemMismatch as former:
+            attributes = _attributes_at_fault(self.table, before, former)
+            return (
+                str(former) == str(error)
+                and attributes is not None
+                and all(before.get(name) == item.get(name) for name in attributes)
+            )
+        except Exception:  # noqa: BLE001 - as above
+            return False
+        return False
+
+    def _find_stray_index(
+        self, schema: EntitySchema, item: Item, write: ProposedWrite
+    ) -> str | None:
+        """Return the fault of an item that undeclared attributes put into an index."""
+        if schema.codec.has_extra:
+            return None
+        for index in self.table.indexes:
+            names = index.key.names
+            stray = [name for name in names if name not in schema.declared_names]
+            if not stray or not all(name in item for name in names):
+                continue
+            before = restore_binaries(write.before or {})
+            # An item may be older than the declaration; a backfill removes the attributes.
+            if any(before.get(name) != item[name] for name in names):
+                shown = show_item({name: item[name] for name in stray})
+                return f"{shown} would put it into {index.name}, which has no {schema.name}"
+        return None
+
+    def _refuse(self, item: Item, fact: str, advice: str) -> str:
+        key = {name: item[name] for name in self.table.key.names}
+        subject = f"item {show_item(key)} of {self.table.name}"
+        return str(WriteRefused(subject, fact, advice))
+
+    def _advise(self, item: Item) -> str:
+        """Return which entities an item could be of, for one whose key fits none of them."""
+        if any(schema.fits(item) for schema in self.table.entities.values()):
+            return ""
+        name = self.table.key.partition[0]
+        text = item[name].get("S", "")
+        found = [
+            schema.name
+            for schema in self.table.entities.values()
+            if schema.partition.template is not None and schema.partition.template.parse(text)
+        ]
+        if not found:
+            return ""
+        *rest, last = found
+        return (
+            f"Items of its partition are {', '.join(rest)} or {last}."
+            if rest
+            else (f"Items of its partition are of {last}.")
+        )
+
+
+def _attributes_at_fault(table: Table, item: Item, error: ItemMismatch) -> set[str] | None:
+    """Return the attributes that an error is about; None if it may be any of them."""
+    if isinstance(error, ItemContradicts):
+        return set(error.attributes)
+    if not isinstance(error.__cause__, ValidationError):
+        return None
+    fields = table.find_schema(item).fields
+    places = [each["loc"] for each in error.__cause__.errors(include_url=False)]
+    if not all(place and place[0] in fields for place in places):
+        return None
+    return {fields[str(place[0])].stored for place in places}
