@@ -276,7 +276,7 @@ def test_a_table_that_is_created_again_is_checked(engine: Engine) -> None:
 
 def test_expiry_is_exempt() -> None:
     clock = Clock()
-    with open_engine(refuse_bad, clock=clock, ttl_grace_seconds=0.0) as engine:
+    with open_engine(refuse_bad, clock=clock, expiry_grace=0) as engine:
         setting = {"Enabled": True, "AttributeName": "ttl"}
         engine.execute("UpdateTimeToLive", {**NAMED, "TimeToLiveSpecification": setting})
         put(engine, {**KEY, "kept": {"BOOL": True}, "ttl": {"N": str(int(clock() - 10))}})

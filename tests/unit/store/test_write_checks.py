@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import field_validator
 
 from keyfold import Entity, Index, Key, Table, attr, computed_field, part
+from keyfold.designs import letsgo
 from keyfold.engine import Engine
 from keyfold.errors import DeclarationInvalid, TransactionCanceledException, ValidationException
 from keyfold.store import Store, StoreSettings, make_write_checks
@@ -427,3 +429,56 @@ def test_a_declaration_with_problems_checks_nothing() -> None:
 
     with pytest.raises(DeclarationInvalid, match="Unfilled"):
         make_write_checks([broken])
+
+
+# Reserved keys.
+
+
+@pytest.fixture
+def platform() -> Iterator[Engine]:
+    checks = make_write_checks([letsgo.table])
+    with Engine.open(":memory:", upkeep_seconds=None, write_checks=checks) as engine:
+        engine.execute("CreateTable", letsgo.table.to_dynamodb())
+        yield engine
+
+
+def category(name: str, key: str, **more: Any) -> Item:
+    return {"category": text(name), "key": text(key), **more}
+
+
+RESERVED = "each category that starts with 'letsgo' is reserved for declared entities"
+
+
+@pytest.mark.parametrize("name", ["letsgo-stolen", "letsgo", "letsgo-issuer-active"])
+def test_reserved_categories_are_left_to_the_platform(platform: Engine, name: str) -> None:
+    item = category(name, "free")
+    with pytest.raises(ValidationException, match=RESERVED):
+        platform.execute("PutItem", {"TableName": "letsgo", "Item": item})
+    statement = f"INSERT INTO letsgo VALUE {{'category': '{name}', 'key': 'free'}}"
+    with pytest.raises(ValidationException, match=RESERVED):
+        platform.execute("ExecuteStatement", {"Statement": statement})
+    with pytest.raises(ValidationException, match=RESERVED):
+        platform.execute("UpdateItem", {"TableName": "letsgo", "Key": item})
+
+
+def test_declared_entities_and_other_categories_are_accepted(platform: Engine) -> None:
+    for item in (
+        category("letsgo-tenant", "t1", tenantId=text("t1")),
+        category("anything", "free", more={"L": [{"N": "1"}]}),
+    ):
+        platform.execute("PutItem", {"TableName": "letsgo", "Item": item})
+        key = {name: item[name] for name in ("category", "key")}
+        platform.execute("DeleteItem", {"TableName": "letsgo", "Key": key})
+
+
+def test_a_loose_item_of_a_reserved_category_stays(tmp_path: Path) -> None:
+    path, item = tmp_path / "letsgo.db", category("letsgo-own", "1")
+    with Engine.open(path, upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", letsgo.table.to_dynamodb())
+        engine.execute("PutItem", {"TableName": "letsgo", "Item": item})
+    checks = make_write_checks([letsgo.table])
+    with (
+        Engine.open(path, upkeep_seconds=None, write_checks=checks) as engine,
+        pytest.raises(ValidationException, match=RESERVED),
+    ):
+        engine.execute("DeleteItem", {"TableName": "letsgo", "Key": item})
