@@ -88,8 +88,12 @@ def _login_of(item: Item) -> str:
 
 
 def _find_broken_guards(spec: Spec, items: list[Item]) -> list[str]:
-    """Compare the guard items with the values that members have, by name, value and owner."""
+    """Compare the guard items with the values that members have, by name, value and owner.
+
+    What expires here has expired, and guards expire with their member.
+    """
     wanted: Counter[tuple[str, str, str, str]] = Counter()
+    items = [item for item in items if "expires" not in item]
     for item in members_of(items).values():
         for field in spec.unique:
             value = _login_of(item) if field == "handle" else item.get("email", {"S": ""})["S"]

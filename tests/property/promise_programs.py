@@ -7,7 +7,7 @@ class and one of its fields have other names.
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Optional, cast
 
@@ -48,12 +48,8 @@ class Spec:
     has_choice: bool = False
     # Whether `before_write` derives a field.
     has_hook: bool = False
-    # Whether members can expire, which those with unique fields cannot.
+    # Whether members can expire.
     has_expiry: bool = False
-
-
-def _without_conflicts(spec: Spec) -> Spec:
-    return replace(spec, has_expiry=spec.has_expiry and not spec.unique)
 
 
 specs = st.builds(
@@ -68,7 +64,7 @@ specs = st.builds(
     has_choice=st.booleans(),
     has_hook=st.booleans(),
     has_expiry=st.booleans(),
-).map(_without_conflicts)
+)
 
 
 class Address(BaseModel):

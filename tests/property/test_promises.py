@@ -40,7 +40,13 @@ from keyfold.transfer import (
     load_table,
 )
 from tests.examples import examples
-from tests.property.promise_checks import MemberKey, find_broken, members_of, read_items
+from tests.property.promise_checks import (
+    MemberKey,
+    find_broken,
+    members_of,
+    read_guard,
+    read_items,
+)
 from tests.property.promise_programs import GENERATIONS, Generation, Program, Spec, declare, specs
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -353,17 +359,22 @@ class PromiseMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.spec.has_expiry)
     @rule(key=keys)
     def expire(self, key: MemberKey) -> None:
-        """A member expires, but is not deleted yet."""
-        if key in self.stored:
-            self.engine.execute(
-                "UpdateItem",
-                {
-                    "TableName": "Members",
-                    "Key": {"pk": {"S": f"TEAM#{key[0]}"}, "sk": {"S": f"MEMBER#{key[1]}"}},
-                    "UpdateExpression": "SET expires = :past",
-                    "ExpressionAttributeValues": {":past": {"N": str(int(START.timestamp()))}},
-                },
-            )
+        """A member expires, with its guards, but is not deleted yet."""
+        if key not in self.stored:
+            return
+        owner = f"TEAM#{key[0]}", f"MEMBER#{key[1]}"
+        for item in read_items(self.engine):
+            guard = read_guard(item)
+            if owner in ((item["pk"]["S"], item["sk"]["S"]), guard and guard[2:]):
+                self.engine.execute(
+                    "UpdateItem",
+                    {
+                        "TableName": "Members",
+                        "Key": {name: item[name] for name in ("pk", "sk")},
+                        "UpdateExpression": "SET expires = :past",
+                        "ExpressionAttributeValues": {":past": {"N": str(int(START.timestamp()))}},
+                    },
+                )
 
     @rule()
     def backfill(self) -> None:

@@ -91,6 +91,9 @@ def check_no_dependents(schema: EntitySchema, field: FieldPath, change: str) -> 
             raise UpdateInvalid(schema.name, fact, advice)
     if stored.name in schema.unique:
         raise UpdateInvalid(schema.name, f"{stored.name} is unique, {needed}", advice)
+    if schema.unique and stored.stored == schema.table.ttl:
+        fact = f"guards of unique values expire with their entity, by {stored.name}, {needed}"
+        raise UpdateInvalid(schema.name, fact, advice)
 
 
 def find_dependent_parts(schema: EntitySchema, stored: StoredField) -> list[KeyPart]:

@@ -88,7 +88,7 @@ def build_schema(
     problems += find_depends_problems(name, cross_checks, codec.fields)
     problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
     problems += _find_renaming_problems(declaration, name, codec, keys, reserved)
-    problems += find_unique_problems(name, declaration.unique, codec, keys, table)
+    problems += find_unique_problems(name, declaration.unique, codec, keys)
     problems += _find_secret_problems(name, codec, keys, index_keys)
     problems += _find_special_problems(entity, codec, keys, table)
     if len(problems) > found:

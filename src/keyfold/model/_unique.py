@@ -15,7 +15,6 @@ from keyfold.values import AttributeValue
 if TYPE_CHECKING:
     from keyfold.model._codecs import ModelCodec
     from keyfold.model._key_parts import KeyPart
-    from keyfold.model._keys import TableLike
     from keyfold.model._schemas import EntitySchema
 
 # The fields that a class statement declares unique, each with the name given for its guards.
@@ -89,7 +88,6 @@ def find_unique_problems(
     unique: UniqueNames,
     codec: ModelCodec,
     keys: tuple[KeyPart, ...],
-    table: TableLike,
 ) -> Iterator[str]:
     """Yield the problems of an entity's unique fields."""
     if not unique:
@@ -113,11 +111,6 @@ def find_unique_problems(
             )
     if any(part.kind != "S" for part in keys):
         yield f"{name}: it has unique fields, whose guard items need a table with text keys."
-    if table.ttl is not None and (table.ttl in codec.by_stored or codec.has_extra):
-        yield (
-            f"{name}: it has unique fields and can expire, which would leave their guard items "
-            "behind."
-        )
 
 
 def find_guard_name_problems(name: str, fields: Iterable[UniqueField]) -> Iterator[str]:

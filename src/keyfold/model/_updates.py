@@ -350,15 +350,24 @@ class Update(Write[E_co], Generic[E_co]):
 
     @property
     def changes_unique(self) -> bool:
-        """Whether the update sets unique fields, and so changes their guard items."""
+        """Whether the update sets unique fields or the expiry, and so changes guard items."""
         unique = self.schema.unique
-        return bool(unique) and bool(find_unique_sources(unique, self.actions))
+        return bool(unique) and (
+            self.changes_expiry or bool(find_unique_sources(unique, self.actions))
+        )
+
+    @property
+    def changes_expiry(self) -> bool:
+        """Whether the update sets or removes the table's TTL attribute."""
+        ttl = self.table.ttl
+        return self.expiry is not None or any(each.path.steps[0] == ttl for each in self.actions)
 
     @property
     def guard_names(self) -> frozenset[str]:
         """The names of the guards that the update changes."""
         unique = self.schema.unique
-        return frozenset(unique[name].guard for name in find_unique_sources(unique, self.actions))
+        changed = unique if self.changes_expiry else find_unique_sources(unique, self.actions)
+        return frozenset(unique[name].guard for name in changed)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing.

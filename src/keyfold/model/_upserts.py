@@ -313,6 +313,10 @@ def _check_unique(upsert: Upsert[Any]) -> None:
         if getattr(upsert.entity, name) is not None or name in (upsert.assigned or {}):
             fact = f"{name} is unique, and an upsert cannot write its guard item"
             raise UpdateInvalid(schema.name, fact, _INSTEAD)
+    ttl = schema.ttl_field
+    if schema.unique and ttl and (upsert.changes_expiry or getattr(upsert.entity, ttl.name)):
+        fact = "guards of unique values expire with their entity, and an upsert cannot write them"
+        raise UpdateInvalid(schema.name, fact, _INSTEAD)
 
 
 def _check_dependents(upsert: Upsert[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from keyfold.errors import ServiceError, TransactionCanceledException, Unavailable
@@ -36,9 +37,9 @@ class GuardedOutcome:
 
 
 def plan_guarded_put(
-    call: MakeCall, schema: EntitySchema, table_name: str, item: Item
+    call: MakeCall, schema: EntitySchema, table_name: str, item: Item, now: datetime
 ) -> Plan[str | None]:
-    """Put an item, replacing any item with its key, and move its guards.
+    """Put an item at the time `now`, replacing any item with its key, and move its guards.
 
     Returns the field whose value another item has, if nothing was written for that reason.
     """
@@ -57,16 +58,20 @@ def plan_guarded_put(
         add_condition(body, schema.with_former_names(condition))
         before: UniqueValues = dict.fromkeys(schema.unique)
         if old is not None:
-            before = unique_values_in(schema, old)
-        guards = find_guard_actions(schema, key, before, unique_values_in(schema, item))
-        outcome = yield from plan_guarded_write(call, table_name, {"Put": body}, guards)
+            before = unique_values_in(schema, old, now)
+        guards = find_guard_actions(schema, key, before, unique_values_in(schema, item, now))
+        outcome = yield from plan_guarded_write(call, table_name, {"Put": body}, guards, now)
         if outcome.is_done or outcome.taken is not None:
             return outcome.taken
     raise Unavailable("TransactWriteItems", _MAX_RACES, "other writers keep changing the item")
 
 
 def plan_guarded_write(
-    call: MakeCall, table_name: str, own: dict[str, Any], guards: Iterable[GuardAction]
+    call: MakeCall,
+    table_name: str,
+    own: dict[str, Any],
+    guards: Iterable[GuardAction],
+    now: datetime,
 ) -> Plan[GuardedOutcome]:
     """Write an item and its guards in one transaction; `own` is the write of the item.
 
@@ -76,7 +81,7 @@ def plan_guarded_write(
     foreign: set[Hashable] = set()
     for _ in range(_MAX_RACES):
         actions = leave_foreign(listed, foreign)
-        members = [own, *(each.to_member(table_name) for each in actions)]
+        members = [own, *(each.to_member(table_name, now) for each in actions)]
         request = {"TransactItems": members, "ReturnConsumedCapacity": "TOTAL"}
         try:
             yield from call("TransactWriteItems", request)

@@ -24,7 +24,7 @@ _MAX_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class StoredGuard:
-    """A guard item that was read: its key, its name and the key of its owner.
+    """A guard item that was read: its key, its name, the key of its owner, and its TTL attribute.
 
     Guards in the former format have no owner; their name is that of the class and the field.
     """
@@ -32,6 +32,7 @@ class StoredGuard:
     key: Item
     name: str
     owner: Item | None
+    expiry: AttributeValue | None = None
 
 
 def guard_key(table: TableLike, name: str, value: AttributeValue) -> Item:
@@ -52,9 +53,33 @@ def reserved_key(key: Key, rest: str) -> Item:
     return item
 
 
-def guard_item(table: TableLike, name: str, value: AttributeValue, owner: Item) -> Item:
-    """Return the guard item for one value of the item with the key `owner`."""
-    return {**guard_key(table, name, value), NAME: {"S": name}, OWNER: {"M": dict(owner)}}
+def guard_item(
+    table: TableLike,
+    name: str,
+    value: AttributeValue,
+    owner: Item,
+    expiry: AttributeValue | None = None,
+) -> Item:
+    """Return the guard item for one value of the item with the key `owner`.
+
+    It expires with the item, whose TTL attribute is `expiry`.
+    """
+    return fill_guard(table, guard_key(table, name, value), name, owner, expiry)
+
+
+def fill_guard(
+    table: TableLike, key: Item, name: str, owner: Item, expiry: AttributeValue | None
+) -> Item:
+    """Return the guard item with this key."""
+    item = {**key, NAME: {"S": name}, OWNER: {"M": dict(owner)}}
+    if expiry is not None and table.ttl is not None:
+        item[table.ttl] = expiry
+    return item
+
+
+def expiry_in(table: TableLike, item: Mapping[str, AttributeValue]) -> AttributeValue | None:
+    """Return the TTL attribute of an item; None if it never expires."""
+    return None if table.ttl is None else item.get(table.ttl)
 
 
 def is_guard(table: TableLike, item: Mapping[str, AttributeValue]) -> bool:
@@ -71,6 +96,6 @@ def read_guard(table: TableLike, item: Mapping[str, AttributeValue]) -> StoredGu
     owner: Item = item.get(OWNER, {}).get("M") or {}
     name = item.get(NAME, {}).get("S")
     if name is not None and all("S" in owner.get(each, {}) for each in table.key.names):
-        return StoredGuard(key, name, dict(owner))
+        return StoredGuard(key, name, dict(owner), expiry_in(table, item))
     former = item.get(FORMER_NAME, {}).get("S")
     return None if former is None else StoredGuard(key, former, None)

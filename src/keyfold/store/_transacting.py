@@ -18,10 +18,11 @@ from keyfold.errors import (
     TransactionInvalid,
     UniqueTaken,
 )
-from keyfold.expressions import DeferredValue, Source
+from keyfold.expressions import DeferredValue, SetTo, Source
 from keyfold.model._calls import STORE, ApiCall, Calls
 from keyfold.model._formatting import show_item
 from keyfold.model._reads import Get, ResultShape
+from keyfold.model._scalars import encode_expiry
 from keyfold.model._transactions import (
     MAX_ACTIONS,
     MAX_TOKEN_LENGTH,
@@ -34,13 +35,16 @@ from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guard_actions import (
     GuardAction,
+    HeldValue,
     UniqueValues,
     find_guard_actions,
+    has_expired,
     leave_foreign,
     unchanged_condition,
     unique_state,
     unique_values_in,
 )
+from keyfold.store._guards import expiry_in
 from keyfold.store._outdated_items import has_former_name, may_be_outdated, plan_renewal
 from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import plan_get
@@ -140,7 +144,7 @@ def _carry_out(
         for owner, (each, member) in enumerate(zip(request.requests, members, strict=True)):
             assert isinstance(each, Write)  # a transaction of reads is handled elsewhere
             actions += yield from _expand(context, each, TransactionAction(owner, member), foreign)
-        actions = _merge_guards(request, actions)
+        actions = _merge_guards(request, actions, context.now)
         if len(actions) > MAX_ACTIONS:
             raise TransactionInvalid(
                 f"it has {len(actions)} actions including guards of unique fields; DynamoDB takes "
@@ -167,7 +171,7 @@ def _carry_out(
                 for action, reason in zip(actions, error.fields["CancellationReasons"], strict=True)
                 if reason.get("Code", "None") != "None"
             ]
-            retries = [_is_race(request, *each, foreign) for each in failed]
+            retries = [_is_race(context, request, *each, foreign) for each in failed]
             if race < _MAX_RACES and any(retries):
                 # The entity was changed after it was read, or a guard that it releases is not its
                 # own: it has other guards.
@@ -204,6 +208,7 @@ def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
 
 
 def _is_race(
+    context: RunContext,
     request: Transaction,
     action: TransactionAction,
     reason: Mapping[str, Any],
@@ -223,7 +228,7 @@ def _is_race(
         return False
     each = request.requests[action.owner]
     assert isinstance(each, Write)  # only writes have a state to compare
-    before, now = action.before.item, reason.get("Item")
+    before, now = action.before.item, _unless_expired(context, each, reason.get("Item"))
     return unique_state(each.schema, before) != unique_state(each.schema, now)
 
 
@@ -254,6 +259,13 @@ def _renew(context: RunContext, outdated: Iterable[Update[Any]]) -> Plan[bool]:
     for each in outdated:
         is_renewed |= yield from plan_renewal(context, each)
     return is_renewed
+
+
+def _unless_expired(context: RunContext, request: Write[Any], item: Item | None) -> Item | None:
+    """Return an item that was read; None for one that has expired, and its guards with it."""
+    if item is None or has_expired(request.table, item, context.now):
+        return None
+    return item
 
 
 def _failure_reasons(
@@ -301,10 +313,12 @@ def _expand(
     assert isinstance(request, Put | Update | Delete)  # checks have no guards
     schema = request.schema
     current: UniqueValues = dict.fromkeys(schema.unique)
+    item: Item | None = None
     if not isinstance(request, Put) or request.presence is not Presence.MUST_NOT_EXIST:
         payload = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
         lookup = ApiCall("GetItem", payload, authority=STORE)
-        item: Item | None = (yield from attempt(context, request, lookup)).get("Item")
+        found = (yield from attempt(context, request, lookup)).get("Item")
+        item = _unless_expired(context, request, found)
         # The existing item is needed to tell a race from a failed condition; explain_failure
         # does not reveal it for requests with `returns_nothing`.
         unchanged = replace(
@@ -313,33 +327,50 @@ def _expand(
         )
         own = TransactionAction(own.owner, to_member(unchanged, context.now), before=LookedUp(item))
         if item is not None:
-            current = unique_values_in(schema, item)
+            current = unique_values_in(schema, item, context.now)
         elif not isinstance(request, Put) or request.presence is Presence.MUST_EXIST:
             # It deletes nothing, or fails.
             return [own]
     actions = [own]
-    wanted = _new_unique_values(request, current, context.now)
+    wanted = _new_unique_values(request, current, item or {}, context.now)
     guards = find_guard_actions(schema, request.item_key, current, wanted)
     actions += (
-        TransactionAction(own.owner, guard.to_member(schema.table.name), guard=guard)
+        TransactionAction(own.owner, guard.to_member(schema.table.name, context.now), guard=guard)
         for guard in leave_foreign(guards, foreign)
     )
     return actions
 
 
 def _new_unique_values(
-    request: Put[Any] | Update[Any] | Delete[Any], current: UniqueValues, now: datetime
+    request: Put[Any] | Update[Any] | Delete[Any], current: UniqueValues, item: Item, now: datetime
 ) -> UniqueValues:
-    """Return the values that unique fields will have after a write."""
+    """Return the values that unique fields of an item will have after a write."""
     schema = request.schema
     match request:
         case Put():
-            return unique_values_in(schema, request.item)
+            return unique_values_in(schema, request.resolve_item(now), now)
         case Update():
-            sources = find_unique_sources(schema.unique, request.actions)
-            return {**current, **{name: _resolve(each, now) for name, each in sources.items()}}
+            return _updated_values(request, current, item, now)
         case Delete():
             return dict.fromkeys(current)
+
+
+def _updated_values(
+    request: Update[Any], current: UniqueValues, item: Item, now: datetime
+) -> UniqueValues:
+    """Return the values of unique fields after an update of an item, with its new expiry."""
+    sources = find_unique_sources(request.schema.unique, request.actions)
+    values = {name: held and held.value for name, held in current.items()}
+    values |= {name: _resolve(each, now) for name, each in sources.items()}
+    expiry = expiry_in(request.table, item)
+    if request.expiry is not None:
+        expiry = encode_expiry(request.expiry.resolve(now))
+    for action in request.actions:
+        if action.path.steps[0] == request.table.ttl:
+            expiry = _resolve(action.source if isinstance(action, SetTo) else None, now)
+    return {
+        name: None if value is None else HeldValue(value, expiry) for name, value in values.items()
+    }
 
 
 def _resolve(source: Source | None, now: datetime) -> AttributeValue | None:
@@ -349,7 +380,7 @@ def _resolve(source: Source | None, now: datetime) -> AttributeValue | None:
 
 
 def _merge_guards(
-    request: Transaction, actions: list[TransactionAction]
+    request: Transaction, actions: list[TransactionAction], now: datetime
 ) -> list[TransactionAction]:
     """Return the actions with at most one per guard item, as a transaction requires.
 
@@ -378,20 +409,20 @@ def _merge_guards(
             reasons[action.owner] = _guard_error(each, guard)
         elif takers:
             merged[position] = _hand_over(
-                takers[0], guard if takers[0] is merged[position] else known
+                takers[0], guard if takers[0] is merged[position] else known, now
             )
     if any(reasons):
         raise TransactionFailed(tuple(reasons))
     return merged
 
 
-def _hand_over(taker: TransactionAction, other: GuardAction) -> TransactionAction:
+def _hand_over(taker: TransactionAction, other: GuardAction, now: datetime) -> TransactionAction:
     """Return an action that takes a guard which its owner may give up in the same transaction."""
     guard = taker.guard
     assert guard is not None  # it takes one
     if other.kind == "release":
         guard = replace(guard, former_owners=(*guard.former_owners, other.owner))
-    return replace(taker, body=guard.to_member(guard.table.name), guard=guard)
+    return replace(taker, body=guard.to_member(guard.table.name, now), guard=guard)
 
 
 def _plan_reads(context: RunContext, request: Transaction, call: ApiCall) -> Plan[list[Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from keyfold.errors import ConditionalCheckFailedException, TransactionCanceledException
@@ -19,11 +20,13 @@ from keyfold.model._tables import Table
 from keyfold.model._transactions import MAX_ACTIONS
 from keyfold.store._guard_actions import (
     add_condition,
+    has_expired,
+    or_expired,
     owner_condition,
     unchanged_condition,
     unique_state,
 )
-from keyfold.store._guards import FORMER_NAME, NAME, OWNER
+from keyfold.store._guards import FORMER_NAME, OWNER, StoredGuard, expiry_in, fill_guard, read_guard
 from keyfold.store._plans import MakeCall, Plan
 from keyfold.store._unique_inventory import Candidate, UniqueInventory
 from keyfold.store._unique_marker import guard_names, plan_record_complete
@@ -77,17 +80,19 @@ class UniqueAudit:
     """Compares the guards of a declared table with its items in the table called `table_name`.
 
     `call` makes a call with retries; `on_items` is called with the number of items read so far.
+    What has expired at the time `now` does not count.
     """
 
     call: MakeCall
     table: Table
     table_name: str
     on_items: Callable[[int], object] = lambda _: None
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def check(self, names: Collection[str] | None = None) -> Plan[UniqueReport]:
         """Compare guards and items, of all unique fields or of some; change nothing."""
         names = guard_names(self.table) if names is None else names
-        with UniqueInventory(self.table, names) as inventory:
+        with UniqueInventory(self.table, names, self.now()) as inventory:
             yield from self._take_inventory(inventory)
             problems = _Problems()
             yield from self._go_through(inventory, inventory.candidates(), problems)
@@ -97,7 +102,7 @@ class UniqueAudit:
     def repair(self) -> Plan[UniqueReport]:
         """Compare guards and items, and repair what has one solution."""
         names = guard_names(self.table)
-        with UniqueInventory(self.table, names) as inventory:
+        with UniqueInventory(self.table, names, self.now()) as inventory:
             yield from self._take_inventory(inventory)
             return (yield from self._repair(inventory, names))
 
@@ -106,7 +111,7 @@ class UniqueAudit:
 
         If several items have one value, nothing is changed, and the report lists the duplicates.
         """
-        with UniqueInventory(self.table, names) as inventory:
+        with UniqueInventory(self.table, names, self.now()) as inventory:
             yield from self._take_inventory(inventory)
             # One that was resolved since the scan is repaired with the others.
             duplicates = _Problems(only="duplicate")
@@ -201,8 +206,8 @@ class UniqueAudit:
         found: list[_Examined] = []
         again: list[Candidate] = []
         for candidate in candidates:
-            guard = items[self._identify(candidate.guard)]
-            owner: Item | None = None if guard is None else guard.get(OWNER, {}).get("M")
+            guard = self._read_guard(items[self._identify(candidate.guard)], inventory.now)
+            owner = None if guard is None else guard.owner
             if owner is not None and owner not in candidate.keys:
                 # The guard was taken after the scan had read it: its owner has to be read, too.
                 again.append(replace(candidate, keys=(*candidate.keys, owner)))
@@ -210,13 +215,24 @@ class UniqueAudit:
             states = [
                 _ItemState(key, items[self._identify(key)], inventory) for key in candidate.keys
             ]
-            holders = [state.key for state in states if state.has(candidate.guard)]
-            problem = find_problem(candidate.name, candidate.guard, holders, owner)
+            holders = [
+                (state.key, expiry_in(self.table, state.item or {}))
+                for state in states
+                if state.has(candidate.guard)
+            ]
+            problem = find_problem(candidate.name, candidate.guard, holders, guard)
             if problem is not None:
                 found.append(_Examined(problem, tuple(states)))
         for group in _group(again):
             found += yield from self._examine(inventory, group)
         return found
+
+    def _read_guard(self, item: Item | None, now: datetime) -> StoredGuard | None:
+        """Return a guard that was read; None for one that has expired, or has no owner."""
+        if item is None or has_expired(self.table, item, now):
+            return None
+        guard = read_guard(self.table, item)
+        return None if guard is None or guard.owner is None else guard
 
     def _try_repair(self, found: Sequence[_Examined]) -> Plan[bool]:
         """Repair problems in one transaction; return False if something has changed since."""
@@ -240,14 +256,20 @@ class UniqueAudit:
     def _guard_member(self, problem: UniqueProblem) -> dict[str, Any]:
         partition = self.table.key.partition[0]
         exists = FunctionCall("attribute_exists", (Path((partition,)),))
-        is_unchanged = Not(exists) if problem.owner is None else owner_condition(problem.owner)
+        is_unchanged = (
+            or_expired(self.table, Not(exists))
+            if problem.owner is None
+            else owner_condition(problem.owner)
+        )
         body: dict[str, Any] = {"TableName": self.table_name}
         if problem.items:
             (owner,) = problem.items
-            body["Item"] = {**problem.guard, NAME: {"S": problem.name}, OWNER: {"M": owner}}
+            body["Item"] = fill_guard(
+                self.table, problem.guard, problem.name, owner, problem.expiry
+            )
         else:
             body["Key"] = problem.guard
-        add_condition(body, is_unchanged)
+        add_condition(body, is_unchanged, self.now())
         return {"Put" if problem.items else "Delete": body}
 
     def _delete_former(self, guard: Item) -> Plan[None]:

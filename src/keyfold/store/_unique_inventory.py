@@ -9,25 +9,37 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
-from keyfold.store._guards import FORMER_NAME, NAME, OWNER, guard_key, is_guard, read_guard
+from keyfold.store._guard_actions import has_expired
+from keyfold.store._guards import (
+    FORMER_NAME,
+    NAME,
+    OWNER,
+    expiry_in,
+    guard_key,
+    is_guard,
+    read_guard,
+)
 from keyfold.store._item_schemas import find_item_schema
 from keyfold.store._unique_marker import marker_key
 from keyfold.values import AttributeValue, Item
 
 _TABLES = """
-CREATE TABLE held (guard TEXT, key TEXT, name TEXT, PRIMARY KEY (guard, key)) WITHOUT ROWID;
-CREATE TABLE guards (guard TEXT PRIMARY KEY, owner TEXT, name TEXT) WITHOUT ROWID;
+CREATE TABLE held (guard TEXT, key TEXT, name TEXT, expiry TEXT, PRIMARY KEY (guard, key))
+  WITHOUT ROWID;
+CREATE TABLE guards (guard TEXT PRIMARY KEY, owner TEXT, name TEXT, expiry TEXT) WITHOUT ROWID;
 CREATE TABLE others (guard TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID;
 """
 _DUPLICATES = "SELECT guard, name FROM held GROUP BY guard HAVING count(*) > 1"
 _CANDIDATES = """
 SELECT guard, name FROM held GROUP BY guard HAVING count(*) > 1
-UNION SELECT held.guard, held.name FROM held LEFT JOIN guards USING (guard) WHERE owner IS NOT key
+UNION SELECT held.guard, held.name FROM held LEFT JOIN guards USING (guard)
+  WHERE owner IS NOT key OR held.expiry IS NOT guards.expiry
 UNION SELECT guards.guard, guards.name FROM guards LEFT JOIN held USING (guard) WHERE key IS NULL
 """
 # Enough of the items that share a value to prove and to show that they do.
@@ -47,9 +59,13 @@ class Candidate:
 
 
 class UniqueInventory:
-    """The unique values and guards of some names, as a scan found them; close it after use."""
+    """The unique values and guards of some names, as a scan found them; close it after use.
 
-    def __init__(self, table: Table, names: Collection[str]) -> None:
+    What has expired at the time `now` does not count.
+    """
+
+    def __init__(self, table: Table, names: Collection[str], now: datetime) -> None:
+        self.now = now
         self._table, self._names = table, frozenset(names)
         self._marker = marker_key(table)
         self._former = _former_names(table)
@@ -78,22 +94,28 @@ class UniqueInventory:
             for name in field.attributes
         ]
         kind = self._table.type_attribute
-        own = (NAME, OWNER, FORMER_NAME, *(() if kind is None else (kind,)))
+        ttl = self._table.ttl
+        own = (NAME, OWNER, FORMER_NAME, *(each for each in (kind, ttl) if each is not None))
         return list(dict.fromkeys((*self._table.key.names, *own, *fields)))
 
     def add(self, items: Collection[Mapping[str, AttributeValue]]) -> None:
         """Add the items of a page."""
         with self._connection:
             for item in items:
+                if has_expired(self._table, item, self.now):
+                    continue
                 if is_guard(self._table, item):
                     self._add_guard(item)
                 else:
                     for name, guard in self.values_of(item):
-                        row = (self._text(guard), self._to_text(item), name)
-                        self._connection.execute("INSERT OR IGNORE INTO held VALUES (?,?,?)", row)
+                        expiry = _expiry_text(expiry_in(self._table, item))
+                        row = (self._text(guard), self._to_text(item), name, expiry)
+                        self._connection.execute("INSERT OR IGNORE INTO held VALUES (?,?,?,?)", row)
 
     def values_of(self, item: Mapping[str, AttributeValue]) -> Iterator[tuple[str, Item]]:
         """Yield the name and the key of the guard of each value that an item has."""
+        if has_expired(self._table, item, self.now):
+            return
         schema = self.schema_of(item)
         for field in () if schema is None else schema.unique.values():
             value = field.value_in(item)
@@ -117,8 +139,9 @@ class UniqueInventory:
             if name in self._names:
                 self._add_other(item, name)
         elif guard.name in self._names:
-            row = (self._text(guard.key), self._to_text(guard.owner), guard.name)
-            self._connection.execute("INSERT OR REPLACE INTO guards VALUES (?,?,?)", row)
+            expiry = _expiry_text(guard.expiry)
+            row = (self._text(guard.key), self._to_text(guard.owner), guard.name, expiry)
+            self._connection.execute("INSERT OR REPLACE INTO guards VALUES (?,?,?,?)", row)
 
     def _add_other(self, item: Mapping[str, AttributeValue], name: str | None) -> None:
         row = (self._text(item), name)
@@ -171,6 +194,10 @@ class UniqueInventory:
 
     def _guard_of(self, text: str) -> Item:
         return {**self._marker, self._partition: {"S": text}}
+
+
+def _expiry_text(expiry: AttributeValue | None) -> str | None:
+    return None if expiry is None else json.dumps(expiry, default=repr)
 
 
 def _from_text(text: str) -> Item:

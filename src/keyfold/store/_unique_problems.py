@@ -8,19 +8,23 @@ from typing import Any, Literal
 
 from keyfold.model._formatting import show_item
 from keyfold.policy import UNIQUE_START
-from keyfold.values import Item
+from keyfold.store._guards import StoredGuard
+from keyfold.values import AttributeValue, Item
 
 ProblemKind = Literal[
     "missing guard",
     "stale guard",
     "wrong owner",
+    "wrong expiry",
     "duplicate",
     "former format",
     "unreadable",
     "undeclared",
 ]
 # Problems that have one solution, which follows from the items.
-_CERTAIN = frozenset({"missing guard", "stale guard", "wrong owner", "former format"})
+_CERTAIN = frozenset(
+    {"missing guard", "stale guard", "wrong owner", "wrong expiry", "former format"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,9 @@ class UniqueProblem:
     """A difference between the guards of unique values and the items that have them.
 
     `name` is the guard's name, and `guard` its key. `items` are the keys of the items that have
-    the value, `owner` is the key that the guard has, or None. An undeclared name has guards, but no
-    unique field; its `guard` is the item that lists the names.
+    the value, `owner` is the key that the guard has, or None. `expiry` is the TTL attribute of an
+    item that has the value alone. An undeclared name has guards, but no unique field; its `guard`
+    is the item that lists the names.
     """
 
     kind: ProblemKind
@@ -37,6 +42,7 @@ class UniqueProblem:
     guard: Item
     items: tuple[Item, ...] = ()
     owner: Item | None = None
+    expiry: AttributeValue | None = None
     is_repaired: bool = False
 
     @property
@@ -66,6 +72,8 @@ class UniqueProblem:
                 return f"{subject} its guard belongs to {owner}, which does not have it."
             case "wrong owner":
                 return f"{subject} {items} has it, but its guard belongs to {owner}."
+            case "wrong expiry":
+                return f"{subject} {items} has it, but its guard expires at another time."
             case "duplicate":
                 return f"{subject} {items} have it."
             case "former format":
@@ -91,20 +99,27 @@ class UniqueProblem:
 
 
 def find_problem(
-    name: str, guard: Item, holders: Sequence[Item], owner: Item | None
+    name: str,
+    key: Item,
+    holders: Sequence[tuple[Item, AttributeValue | None]],
+    guard: StoredGuard | None,
 ) -> UniqueProblem | None:
     """Compare a guard with the items that have its value; return the problem, or None.
 
-    `owner` is the key that the guard has; None if there is no guard.
+    `key` is that of the guard. `holders` are the items, each with its TTL attribute.
     """
-    items = tuple(holders)
+    items = tuple(each for each, _ in holders)
+    owner = None if guard is None else guard.owner
     if len(items) > 1:
-        return UniqueProblem("duplicate", name, guard, items, owner)
-    if items == (() if owner is None else (owner,)):
-        return None
+        return UniqueProblem("duplicate", name, key, items, owner)
+    expiry = holders[0][1] if holders else None
     kind: ProblemKind = "wrong owner"
-    if owner is None:
+    if items == (() if owner is None else (owner,)):
+        if guard is None or guard.expiry == expiry:
+            return None
+        kind = "wrong expiry"
+    elif owner is None:
         kind = "missing guard"
     elif not items:
         kind = "stale guard"
-    return UniqueProblem(kind, name, guard, items, owner)
+    return UniqueProblem(kind, name, key, items, owner, expiry)

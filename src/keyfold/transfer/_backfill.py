@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from keyfold.errors import ConditionalCheckFailedException, Unavailable
@@ -144,7 +145,7 @@ def _complete_guards(
     """Make the guards of unique fields that do not have them yet; return the result."""
     if not declared.has_guards:
         return None
-    audit = UniqueAudit(reader.plan, declared, table)
+    audit = UniqueAudit(reader.plan, declared, table, now=reader.now)
     complete = reader.run(plan_complete_names(reader.plan, declared, table))
     missing = guard_names(declared) - complete
     if not missing:
@@ -216,7 +217,8 @@ class _Backfill:
         Raises ItemMismatch if another item has a unique value that the patch would set.
         """
         request = patch.to_request(self._table)
-        guards = self._find_guards(item, patch)
+        now = self._writer.now()
+        guards = self._find_guards(item, patch, now)
         if not guards:
             try:
                 self._writer.call("UpdateItem", request)
@@ -225,18 +227,20 @@ class _Backfill:
             return True
         del request["ReturnConsumedCapacity"]
         caller = self._writer
-        plan = plan_guarded_write(caller.plan, self._table, {"Update": request}, guards)
+        plan = plan_guarded_write(caller.plan, self._table, {"Update": request}, guards, now)
         outcome = caller.run(plan)
         if outcome.taken is not None:
             raise ItemMismatch(f"another item has the same {outcome.taken}")
         return outcome.is_done
 
-    def _find_guards(self, item: Item, patch: ItemPatch) -> list[GuardAction]:
+    def _find_guards(self, item: Item, patch: ItemPatch, now: datetime) -> list[GuardAction]:
         schema = self._declared.entities[patch.entity]
         if not schema.unique:
             return []
         patched = {name: item[name] for name in item if name not in patch.removes} | patch.sets
-        old, new = (unique_values_in(schema, restore_binaries(each)) for each in (item, patched))
+        old, new = (
+            unique_values_in(schema, restore_binaries(each), now) for each in (item, patched)
+        )
         return list(find_guard_actions(schema, patch.key, old, new))
 
     def _read(self, key: Item) -> Item | None:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from keyfold.api import find_operation
@@ -44,6 +45,10 @@ class Caller:
         monotonic, sleep = environment.monotonic, environment.sleep
         limiter = None if rate is None else RateLimiter(rate, monotonic=monotonic, sleep=sleep)
         self._limiter = limiter
+
+    def now(self) -> datetime:
+        """Return the time, by the clock of the environment."""
+        return datetime.fromtimestamp(self._environment.clock(), UTC)
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Make a call, with retries after errors that are transient; raises Unavailable."""

@@ -183,7 +183,9 @@ class TableTarget:
     def _write_guarded(self, schema: EntitySchema, each: ClassifiedItem) -> WriteResult:
         caller, item = self._caller, restore_binaries(each.item)
         try:
-            taken = caller.run(plan_guarded_put(caller.plan, schema, self._name, item))
+            taken = caller.run(
+                plan_guarded_put(caller.plan, schema, self._name, item, caller.now())
+            )
         except ServiceError as error:
             reason = find_invalid(error)
             if reason is None:

@@ -98,7 +98,6 @@ def test_all_problems_of_an_entity_are_reported_at_once() -> None:
             "one, two, ttl, first, second."
         ),
         "Bad.tags: a unique field must be stored as text, a number or bytes; it is set[str].",
-        "Bad: it has unique fields and can expire, which would leave their guard items behind.",
         "Bad: entities must be frozen. Remove frozen from its model_config.",
         (
             "Bad.ttl: it is stored as 'ttl', the table's ttl, which must be a number of seconds. "

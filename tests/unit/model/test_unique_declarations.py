@@ -96,15 +96,3 @@ def test_two_entities_may_share_guards_only_if_both_name_them() -> None:
     assert problem.startswith(
         "One.mail and Two.mail: the guards of both are named 'One.mail'. Give one another name"
     )
-
-
-def test_free_form_items_that_may_expire_have_no_unique_fields() -> None:
-    table = Table("Tab", key=Key("pk"), ttl="ttl")
-
-    def declare() -> None:
-        class Bad(Entity, table=table, key="X#{id}", unique="id", extra="allow"):
-            id: str
-
-    assert problems_of(declare) == [
-        "Bad: it has unique fields and can expire, which would leave their guard items behind."
-    ]
