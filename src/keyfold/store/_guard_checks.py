@@ -1,14 +1,16 @@
 """Whether a write keeps the guards of unique values in step with the items that have the values.
 
 What must hold after a transaction: a value that it gives to an item has a guard, which the item owns;
-and a guard that it writes or deletes tells the truth about its owner. Values that a write leaves
-alone are not compared: they may be older than the declaration that makes their field unique.
+and a guard that it writes or deletes tells the truth about its owner. Guards expire with their owner.
+Values that a write leaves alone, with their expiry, are not compared: they may be older than the
+declaration that makes their field unique.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -18,7 +20,8 @@ from keyfold.model._codecs import StoredField
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
-from keyfold.store._guards import NAME, OWNER, StoredGuard, guard_key, read_guard
+from keyfold.store._guard_actions import has_expired
+from keyfold.store._guards import NAME, OWNER, StoredGuard, expiry_in, guard_key, read_guard
 from keyfold.store._item_schemas import find_item_schema
 from keyfold.store._unique_marker import MARKER_ATTRIBUTES, guard_names, marker_key
 from keyfold.values import AttributeValue, Item, normalise_value, restore_binaries
@@ -47,7 +50,8 @@ def find_unguarded(
             continue
         if before is None:
             before = restore_binaries(write.before or {})
-        if field.value_in(before) == value:
+        expiry = expiry_in(table, item)
+        if field.value_in(before) == value and expiry_in(table, before) == expiry:
             continue
         if _is_written_otherwise(schema.fields[name], value, entity):
             # Two spellings would have two guards.
@@ -56,7 +60,10 @@ def find_unguarded(
         guard = write.find(guard_key(table, field.guard, value))
         found = None if guard is None else read_guard(table, guard)
         if found is not None and (found.name, found.owner) == (field.guard, key):
-            continue
+            if found.expiry == expiry:
+                continue
+            fact = f"{name} is unique, and the item that guards its value expires at another time"
+            return GuardFault(fact, "Give both the same expiry, in one transaction.")
         if found is not None and found.owner is not None:
             fact = f"another item has the same {name}, which is unique"
             return GuardFault(fact)
@@ -73,8 +80,11 @@ def _is_written_otherwise(field: StoredField, value: AttributeValue, entity: Bas
     return normalise_value(made)[0] != normalise_value(value)[0]
 
 
-def find_guard_fault(table: Table, write: ProposedWrite) -> GuardFault | None:
-    """Return the fault of a write of a guard, or of another item in the part reserved for them."""
+def find_guard_fault(table: Table, write: ProposedWrite, now: datetime) -> GuardFault | None:
+    """Return the fault of a write of a guard, or of another item in the part reserved for them.
+
+    At the time `now`, the guards of expired items may be taken and deleted.
+    """
     if write.after is not None:
         fault = _find_form_fault(table, write)
         if fault is not None:
@@ -85,9 +95,10 @@ def find_guard_fault(table: Table, write: ProposedWrite) -> GuardFault | None:
     after = None if write.after is None else read_guard(table, write.after)
     if after is not None and after.owner == before.owner:
         return None
-    if _owns(table, before, write):
-        owner = show_item(before.owner)
-        return GuardFault(f"it guards a unique value that item {owner} still has")
+    owner = _find_owner(table, before, write)
+    if owner is not None and not has_expired(table, owner, now):
+        shown = show_item(before.owner)
+        return GuardFault(f"it guards a unique value that item {shown} still has")
     return None
 
 
@@ -102,23 +113,27 @@ def _find_form_fault(table: Table, write: ProposedWrite) -> GuardFault | None:
             return None
         return GuardFault("its key is reserved for the list of unique fields")
     guard = read_guard(table, item)
-    if guard is None or guard.owner is None or rest != {NAME, OWNER}:
+    if guard is None or guard.owner is None or rest - {table.ttl} != {NAME, OWNER}:
         return GuardFault("its key is reserved for the guards of unique values")
     if guard.name not in guard_names(table):
         # Another program may declare it.
         return None
-    if not _owns(table, guard, write):
+    owner = _find_owner(table, guard, write)
+    if owner is None:
         return GuardFault(f"item {show_item(guard.owner)} does not have the value that it guards")
+    if guard.expiry != expiry_in(table, owner):
+        return GuardFault(f"it does not expire with item {show_item(guard.owner)}, which it is for")
     return None
 
 
-def _owns(table: Table, guard: StoredGuard, write: ProposedWrite) -> bool:
-    """Return whether the owner of a guard has the guarded value after the transaction."""
+def _find_owner(table: Table, guard: StoredGuard, write: ProposedWrite) -> Item | None:
+    """Return a guard's owner if that has the guarded value after the transaction."""
     assert guard.owner is not None  # of the format that has owners
     found = write.find(guard.owner)
     if found is None:
-        return False
-    return guard.key in _guard_keys(table, restore_binaries(found), guard.name)
+        return None
+    owner = restore_binaries(found)
+    return owner if guard.key in _guard_keys(table, owner, guard.name) else None
 
 
 def _guard_keys(table: Table, item: Item, name: str) -> Iterator[Item]:

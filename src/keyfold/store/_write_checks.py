@@ -6,12 +6,15 @@ shows it the item before and after the write, and the other items that it asks f
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
 from keyfold.api import ProposedWrite, WriteCheck
+from keyfold.clocks import Clock
 from keyfold.errors import WriteRefused
 from keyfold.model._formatting import show_item
 from keyfold.model._reserved import find_reserved, reserved_fact
@@ -23,8 +26,12 @@ from keyfold.store._item_checks import ItemContradicts, read_writable
 from keyfold.values import Item, restore_binaries
 
 
-def make_write_checks(tables: Iterable[Table]) -> dict[str, WriteCheck]:
+def make_write_checks(
+    tables: Iterable[Table], *, clock: Clock = time.time
+) -> dict[str, WriteCheck]:
     """Return the checks of tables by table name, for `Engine.open(write_checks=…)`.
+
+    By `clock`, which should be the engine's, unique values of expired items are free.
 
     >>> from keyfold.designs import market
     >>> from keyfold.engine import Engine
@@ -44,7 +51,7 @@ def make_write_checks(tables: Iterable[Table]) -> dict[str, WriteCheck]:
     checks: dict[str, WriteCheck] = {}
     for table in tables:
         table.check()
-        checks[table.name] = DeclarationCheck(table)
+        checks[table.name] = DeclarationCheck(table, clock)
     return checks
 
 
@@ -53,6 +60,7 @@ class DeclarationCheck:
     """Accepts the writes that leave items as a table declares them."""
 
     table: Table
+    clock: Clock = time.time
 
     def __call__(self, write: ProposedWrite, /) -> str | None:
         """Return why a write is refused; None if it is accepted."""
@@ -60,7 +68,8 @@ class DeclarationCheck:
         if item is None:
             return None
         if is_guard(self.table, item):
-            fault = find_guard_fault(self.table, write)
+            now = datetime.fromtimestamp(self.clock(), UTC)
+            fault = find_guard_fault(self.table, write, now)
             return None if fault is None else self._refuse(item, fault.fact, fault.advice)
         if write.after is None:
             return self._find_delete_fault(item)

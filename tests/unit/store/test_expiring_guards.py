@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from keyfold.errors import NotFound, UniqueTaken, UpdateInvalid
+from keyfold.engine import Engine
+from keyfold.errors import NotFound, UniqueTaken, UpdateInvalid, ValidationException
 from keyfold.model import Entity, Expiry, Key, Table, transaction
+from keyfold.store import Store, StoreSettings, make_write_checks
 from keyfold.store._plans import repeat_call
 from keyfold.store._unique_audit import UniqueAudit, UniqueReport
 from keyfold.testing import Clock
@@ -185,3 +187,44 @@ def test_a_guard_that_has_expired_is_replaced_by_a_repair(
     report = audit(engine, clock, repair=True)
     assert [each.kind for each in report.problems] == ["missing guard"]
     assert guards(engine) == {"x": ("B#b", None)}
+
+
+def checked_engine(clock: Clock) -> Engine:
+    checks = make_write_checks([rooms], clock=clock)
+    return Engine.open(":memory:", clock=clock, upkeep_seconds=None, write_checks=checks)
+
+
+def test_checks_of_writes_accept_guards_that_expire(clock: Clock) -> None:
+    with checked_engine(clock) as engine:
+        store = Store(engine, StoreSettings([rooms], clock=clock))
+        store.create_table(rooms)
+        booking = store.run(Booking(id="a", code="x", until=SOON).create())
+        booking = store.run(booking.change(until=LATER))
+        store.run(booking.change(until=SOON))
+        with pytest.raises(UniqueTaken):
+            store.run(Booking(id="b", code="x").create())
+        clock.advance(HOUR)
+        store.run(Booking(id="b", code="x").create())
+
+
+@pytest.mark.parametrize(
+    ("key", "fact"),
+    [
+        ("B#a", "code is unique, and the item that guards its value expires at another time"),
+        ("keyfold#unique#Booking.code#S#x", "it does not expire with item pk='B#a'"),
+    ],
+)
+def test_checks_of_writes_refuse_another_expiry(clock: Clock, key: str, fact: str) -> None:
+    with checked_engine(clock) as engine:
+        store = Store(engine, StoreSettings([rooms], clock=clock))
+        store.create_table(rooms)
+        store.run(Booking(id="a", code="x", until=SOON).create())
+        update = {
+            "TableName": "Rooms",
+            "Key": {"pk": {"S": key}},
+            "UpdateExpression": "SET #until = :later",
+            "ExpressionAttributeNames": {"#until": "until"},
+            "ExpressionAttributeValues": {":later": {"N": seconds(LATER)}},
+        }
+        with pytest.raises(ValidationException, match=fact):
+            engine.execute("UpdateItem", update)
