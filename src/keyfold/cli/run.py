@@ -96,6 +96,8 @@ def run(
     found, chosen = find_pattern(tables, named)
     if limit is not None and takes(chosen, "limit"):
         rest, limit = [*rest, f"--limit={limit}"], None
+    if after is not None and takes(chosen, "next_token"):
+        rest, after = [*rest, f"--next-token={after}"], None
     own_ids, other_ids = split_ids(found, chosen, roles, ids)
     rest += [f"--id={each}" for each in other_ids]
     principal = read_principal(roles, own_ids)

@@ -129,7 +129,8 @@ def test_ls_full_shows_items(orders: Shell) -> None:
 
 def test_reserved_items_are_shown_as_they_are_stored(shell: Shell) -> None:
     tenant = letsgo.Tenant(tenant_id="acme", created_at=datetime(2024, 1, 1, tzinfo=UTC))
-    with keyfold.open(letsgo.table, str(shell.file)) as store:
+    noon = datetime(2024, 6, 1, 12, tzinfo=UTC)
+    with keyfold.open(letsgo.table, str(shell.file), clock=noon.timestamp) as store:
         store.run(letsgo.create_tenant(tenant))
     assert shell("ls", "letsgo-tenant").out == "acme\n"
     assert json.loads(shell("get", "letsgo-tenant", "acme", "--json").out)["item"] == {
@@ -137,6 +138,7 @@ def test_reserved_items_are_shown_as_they_are_stored(shell: Shell) -> None:
         "key": "acme",
         "tenantId": "acme",
         "createdAt": "2024-01-01T00:00:00.000000Z",
+        "updatedAt": "2024-06-01T12:00:00.000000Z",
     }
 
 

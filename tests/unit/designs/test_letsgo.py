@@ -11,7 +11,14 @@ import pytest
 
 from keyfold import part
 from keyfold.designs import letsgo
-from keyfold.designs.letsgo import AnyItem
+from keyfold.designs.letsgo import AnyItem, Subject
+from keyfold.designs.letsgo.shop import (
+    Customer,
+    CustomerOrder,
+    Order,
+    orders_of_customer,
+    place_order,
+)
 from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -27,16 +34,7 @@ from keyfold.errors import (
 from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
 
 DAY = timedelta(days=1)
-
-
-class Order(letsgo.Item, category="order", key="{order_id}"):
-    order_id: str
-    total: Decimal = Decimal(0)
-
-
-class CustomerOrder(letsgo.Item, category="customer-order", key="/{customer}/{order}"):
-    customer: str = part()
-    order: str = part()
+ADA, BOB = (Subject(iss="https://id.example/", sub=name) for name in ("ada", "bob"))
 
 
 class TenantUser(letsgo.Item, category="tenant-user", key="/{tenant}/{user}"):
@@ -71,7 +69,7 @@ def stored_keys(db: Database) -> list[tuple[str, str]]:
 def put_orders(db: Database, *customers: str, orders: int = 1) -> None:
     for customer in customers:
         for order in range(orders):
-            db.run(CustomerOrder(customer=customer, order=f"order-{order}").put())
+            db.run(CustomerOrder(customer_id=customer, order_id=f"order-{order}").put())
 
 
 # Items.
@@ -94,13 +92,13 @@ def test_get_item(db: Database) -> None:
 
 
 def test_put_item(db: Database) -> None:
-    db.run(letsgo.put_item(AnyItem.of("order", "order-123", note="gift")))
+    db.run(letsgo.put_item(AnyItem.of("orders", "order-123", note="gift")))
     db.run(
-        letsgo.put_item(AnyItem.of("order", "order-123", lines=["a", {"n": 2}], ttl=START + DAY))
+        letsgo.put_item(AnyItem.of("orders", "order-123", lines=["a", {"n": 2}], ttl=START + DAY))
     )
     assert db.stored(letsgo.table) == [
         {
-            "category": {"S": "order"},
+            "category": {"S": "orders"},
             "key": {"S": "order-123"},
             "lines": {"L": [{"S": "a"}, {"M": {"n": {"N": "2"}}}]},
             "ttl": {"N": "4102531200"},
@@ -129,43 +127,43 @@ def test_update_item(db: Database) -> None:
 
 def test_an_update_of_a_typed_item_is_checked_by_its_fields(db: Database) -> None:
     db.run(letsgo.put_item(Order(order_id="order-1", total=Decimal(3))))
-    changed = db.run(letsgo.update_item("order", "order-1", {"total": "4.50", "gift": True}))
+    changed = db.run(letsgo.update_item("orders", "order-1", {"total": "4.50", "gift": True}))
     assert changed == Order.model_validate(
         {"order_id": "order-1", "total": Decimal("4.5"), "gift": True}
     )
     with pytest.raises(ValueInvalid, match=r"Order\.f\.total"):
-        letsgo.update_item("order", "order-1", {"total": "much"})
+        letsgo.update_item("orders", "order-1", {"total": "much"})
 
 
 def test_a_loose_item_in_a_typed_category_is_an_any_item(db: Database) -> None:
-    loose = AnyItem.of("order", "order-1", total="to be agreed")
+    loose = AnyItem.of("orders", "order-1", total="to be agreed")
     typed = Order(order_id="order-2")
     for item in (loose, typed):
         db.run(letsgo.put_item(item))
-    assert list(db.run(letsgo.list_items("order", consistent=True))) == [loose, typed]
-    assert db.run(letsgo.get_item("order", "order-1", consistent=True)) == loose
+    assert list(db.run(letsgo.list_items("orders", consistent=True))) == [loose, typed]
+    assert db.run(letsgo.get_item("orders", "order-1", consistent=True)) == loose
     page = db.run(Order.query().consistent())
     assert list(page) == [typed], "a query for orders returns orders"
     assert [each.key["key"]["S"] for each in page.invalid] == ["order-1"]
-    assert db.run(letsgo.update_item("order", "order-1", {"total": 5})) == Order(
+    assert db.run(letsgo.update_item("orders", "order-1", {"total": 5})) == Order(
         order_id="order-1", total=Decimal(5)
     )
 
 
 def test_deleted_items_are_returned_as_what_they_are(db: Database) -> None:
-    loose, typed = AnyItem.of("order", "order-1", total="?"), Order(order_id="order-2")
+    loose, typed = AnyItem.of("orders", "order-1", total="?"), Order(order_id="order-2")
     for item in (loose, typed):
         db.run(letsgo.put_item(item))
-    assert db.run(letsgo.delete_item("order", "order-1")) == loose
-    assert db.run(letsgo.delete_item("order", "order-2")) == typed
+    assert db.run(letsgo.delete_item("orders", "order-1")) == loose
+    assert db.run(letsgo.delete_item("orders", "order-2")) == typed
 
 
 def test_delete_item(db: Database) -> None:
-    db.run(letsgo.put_item(AnyItem.of("order", "order-123")))
+    db.run(letsgo.put_item(AnyItem.of("orders", "order-123")))
     for _ in range(2):
-        db.run(letsgo.delete_item("order", "order-123"))
+        db.run(letsgo.delete_item("orders", "order-123"))
         assert stored_keys(db) == []
-    assert db.run_until(letsgo.get_item("order", "order-123"), lambda item: item is None) is None
+    assert db.run_until(letsgo.get_item("orders", "order-123"), lambda item: item is None) is None
 
 
 def test_list_items(db: Database) -> None:
@@ -173,7 +171,7 @@ def test_list_items(db: Database) -> None:
     request = letsgo.list_items("customer-order", "/customer-123/")
     found = db.run_until(request, lambda page: len(page) == 3)
     assert list(found) == [
-        CustomerOrder(customer="customer-123", order=f"order-{n}") for n in range(3)
+        CustomerOrder(customer_id="customer-123", order_id=f"order-{n}") for n in range(3)
     ]
     assert found.cursor is None
     whole = letsgo.list_items("customer-order", consistent=True)
@@ -199,18 +197,17 @@ def test_an_expired_item_does_not_shorten_a_page(db: Database) -> None:
 
 def test_the_example_of_the_document_has_its_key(db: Database) -> None:
     db.run(letsgo.put_item(Order(order_id="order-123", total=Decimal(12))))
-    db.run(letsgo.put_item(CustomerOrder(customer="customer-123", order="order-456")))
+    db.run(letsgo.put_item(CustomerOrder(customer_id="customer-123", order_id="order-456")))
     assert sorted(db.stored(letsgo.table), key=lambda item: item["category"]["S"]) == [
         {"category": {"S": "customer-order"}, "key": {"S": "/customer-123/order-456"}},
         {
-            "category": {"S": "order"},
+            "category": {"S": "orders"},
             "key": {"S": "order-123"},
-            "order_id": {"S": "order-123"},
             "total": {"N": "12"},
         },
     ]
-    placed = db.run_until(CustomerOrder.query(customer="customer-123"), bool)
-    assert list(placed) == [CustomerOrder(customer="customer-123", order="order-456")]
+    placed = db.run_until(CustomerOrder.query(customer_id="customer-123"), bool)
+    assert list(placed) == [CustomerOrder(customer_id="customer-123", order_id="order-456")]
     assert db.run_until(Order.get(order_id="order-123"), bool) == Order(
         order_id="order-123", total=Decimal(12)
     )
@@ -224,12 +221,12 @@ def test_a_typed_item_may_have_further_attributes(db: Database) -> None:
     assert found == order
     assert found is not None
     assert found.model_extra == {"gift": {"to": "Ada"}}
-    assert db.run(letsgo.get_item("order", "order-1", consistent=True)) == order
+    assert db.run(letsgo.get_item("orders", "order-1", consistent=True)) == order
 
 
 def test_a_part_may_not_contain_the_delimiter() -> None:
     with pytest.raises(KeyPartInvalid):
-        CustomerOrder(customer="customer-1/customer-2", order="order-1").put()
+        CustomerOrder(customer_id="customer-1/customer-2", order_id="order-1").put()
 
 
 def test_a_stale_response_is_an_earlier_one() -> None:
@@ -237,6 +234,49 @@ def test_a_stale_response_is_an_earlier_one() -> None:
         db.run(letsgo.put_item(AnyItem.of("note", "note-1")))
         assert db.run(letsgo.get_item("note", "note-1")) is None
         assert db.run(letsgo.get_item("note", "note-1", consistent=True)) is not None
+
+
+# The document's example.
+
+
+def test_place_order(db: Database) -> None:
+    order = Order(order_id="order-456", total=Decimal("9.50"))
+    with pytest.raises(TransactionFailed):
+        db.run(place_order("customer-123", order))
+    assert stored_keys(db) == []
+    db.run(Customer(customer_id="customer-123").put())
+    db.run(place_order("customer-123", order))
+    assert stored_keys(db) == [
+        ("customer-order", "/customer-123/order-456"),
+        ("customers", "customer-123"),
+        ("orders", "order-456"),
+    ]
+    with pytest.raises(TransactionFailed):
+        db.run(place_order("customer-123", order))
+
+
+def test_orders_of_customer(db: Database) -> None:
+    for customer in ("customer-12", "customer-123"):
+        db.run(Customer(customer_id=customer).put())
+        for n in range(5):
+            order = Order(order_id=f"order-{customer[9:]}-{n}", total=Decimal(n))
+            db.run(place_order(customer, order))
+    db.run(letsgo.delete_item("orders", "order-123-1"))
+    whole = db.run_until(orders_of_customer("customer-123"), lambda page: len(page) == 4)
+    assert [order.order_id[-1] for order in whole] == ["0", "2", "3", "4"]
+    assert (whole[1].total, whole.cursor) == (Decimal(2), None)
+    calls = [name for name, _ in db.calls[-2:]]
+    assert calls == ["Query", "BatchGetItem"]
+    seen: list[str] = []
+    token = None
+    while True:
+        page = db.run(orders_of_customer("customer-123", 2, token))
+        seen += [order.order_id[-1] for order in page]
+        token = page.cursor
+        if token is None:
+            break
+    assert seen == ["0", "2", "3", "4"]
+    assert list(db.run(orders_of_customer("customer-1"))) == []
 
 
 # Relationships in both directions.
@@ -265,7 +305,9 @@ def test_unlink_removes_both_directions(db: Database) -> None:
 
 
 def test_both_directions_have_the_same_fields() -> None:
-    with pytest.raises(DeclarationInvalid, match="only one of them has customer, order, role"):
+    with pytest.raises(
+        DeclarationInvalid, match="only one of them has customer_id, order_id, role"
+    ):
         letsgo.ManyToMany(CustomerOrder, TenantUser)
 
 
@@ -331,7 +373,7 @@ def test_reserved_categories_can_be_read(db: Database) -> None:
 
 @pytest.fixture
 def acme(db: Database) -> letsgo.Tenant:
-    tenant = letsgo.Tenant(tenant_id="acme", created_at=START, created_by="ada")
+    tenant = letsgo.Tenant(tenant_id="acme", created_at=START, created_by=ADA)
     return db.run(letsgo.create_tenant(tenant))
 
 
@@ -342,7 +384,8 @@ def test_create_tenant(db: Database, acme: letsgo.Tenant) -> None:
             "key": {"S": "acme"},
             "tenantId": {"S": "acme"},
             "createdAt": {"S": "2100-01-01T00:00:00.000000Z"},
-            "createdBy": {"S": "ada"},
+            "createdBy": {"M": {"iss": {"S": "https://id.example/"}, "sub": {"S": "ada"}}},
+            "updatedAt": {"S": "2100-01-01T00:00:00.000000Z"},
         }
     ]
     with pytest.raises(AlreadyExists):
@@ -355,10 +398,29 @@ def test_get_tenant(db: Database, acme: letsgo.Tenant) -> None:
     assert db.run(letsgo.get_tenant("zoo")) is None
 
 
+def test_update_tenant(db: Database, acme: letsgo.Tenant) -> None:
+    db.clock.advance(60)
+    plan = letsgo.SubscriptionPlan(plan_id="business")
+    changed = db.run(letsgo.update_tenant("acme", "Acme Inc.", plan, BOB))
+    assert changed == acme.model_copy(
+        update={
+            "display_name": "Acme Inc.",
+            "plan": plan,
+            "updated_at": START + timedelta(minutes=1),
+            "updated_by": BOB,
+        }
+    )
+    db.run(letsgo.delete_tenant("acme"))
+    with pytest.raises(ConditionFailed):
+        db.run(letsgo.update_tenant("acme", "Zombie Inc."))
+    with pytest.raises(NotFound):
+        db.run(letsgo.update_tenant("zoo", "Zoo"))
+
+
 def test_delete_tenant(db: Database, acme: letsgo.Tenant) -> None:
     db.clock.advance(60)
-    deleted = db.run(letsgo.delete_tenant("acme", deleted_by="bob"))
-    assert (deleted.deleted_at, deleted.deleted_by) == (START + timedelta(minutes=1), "bob")
+    deleted = db.run(letsgo.delete_tenant("acme", deleted_by=BOB))
+    assert (deleted.deleted_at, deleted.deleted_by) == (START + timedelta(minutes=1), BOB)
     assert db.run_until(letsgo.get_tenant("acme"), lambda tenant: tenant is None) is None
     request = letsgo.get_tenant("acme", include_deleted=True, consistent=True)
     assert db.run(request) == deleted, "deletion is logical"
@@ -370,29 +432,28 @@ def test_delete_tenant(db: Database, acme: letsgo.Tenant) -> None:
         db.run(letsgo.create_tenant(acme))
 
 
-ADA = letsgo.Identity.model_validate(
-    {"identity_id": "i-1", "iss": "https://id.example/", "sub": "ada", "name": "Ada"}
+PROFILE = letsgo.Identity(
+    identity_id=letsgo.make_identity_id(ADA), user={"name": "Ada"}, updated_at=START
 )
 
 
 def test_put_identity(db: Database) -> None:
-    assert db.run(letsgo.put_identity(ADA)) == ADA
-    db.run(letsgo.put_identity(ADA.model_copy(update={"sub": "lovelace"})))
+    assert db.run(letsgo.put_identity(PROFILE)) == PROFILE
+    db.run(letsgo.put_identity(PROFILE.model_copy(update={"user": {"name": "Lovelace"}})))
     assert db.stored(letsgo.table) == [
         {
             "category": {"S": "letsgo-identity"},
-            "key": {"S": "i-1"},
-            "identityId": {"S": "i-1"},
-            "iss": {"S": "https://id.example/"},
-            "sub": {"S": "lovelace"},
-            "name": {"S": "Ada"},
+            "key": {"S": PROFILE.identity_id},
+            "user": {"M": {"name": {"S": "Lovelace"}}},
+            "updatedAt": {"S": "2100-01-01T00:00:00.000000Z"},
         }
     ]
+    assert PROFILE.subject == ADA
 
 
 def test_get_identity(db: Database) -> None:
-    db.run(letsgo.put_identity(ADA))
-    assert db.run_until(letsgo.get_identity("i-1"), bool) == ADA
+    db.run(letsgo.put_identity(PROFILE))
+    assert db.run_until(letsgo.get_identity(PROFILE.identity_id), bool) == PROFILE
     assert db.run(letsgo.get_identity("i-2")) is None
 
 
@@ -416,6 +477,13 @@ def test_remove_identity_from_tenant(db: Database, acme: letsgo.Tenant) -> None:
     for _ in range(2):
         db.run(letsgo.remove_identity_from_tenant("acme", "ada"))
         assert stored_keys(db) == [("letsgo-tenant", "acme")]
+
+
+def test_get_membership(db: Database, acme: letsgo.Tenant) -> None:
+    db.run(letsgo.add_identity_to_tenant("acme", "ada"))
+    found = db.run_until(letsgo.get_membership("acme", "ada"), bool)
+    assert found == letsgo.TenantIdentity(tenant_id="acme", identity_id="ada")
+    assert db.run(letsgo.get_membership("acme", "eve")) is None
 
 
 def test_list_identities_of_tenant(db: Database, acme: letsgo.Tenant) -> None:
@@ -460,6 +528,7 @@ def test_activate_issuer(db: Database) -> None:
             "category": {"S": "letsgo-issuer-active"},
             "key": {"S": "/"},
             "issuer": {"S": "https://b/"},
+            "modifiedAt": {"S": "2100-01-01T00:00:00.000000Z"},
         }
     ]
     with pytest.raises(TransactionFailed):
@@ -477,7 +546,7 @@ def test_get_active_issuer(db: Database) -> None:
 
 @pytest.fixture
 def invitation(db: Database, acme: letsgo.Tenant) -> letsgo.Invitation:
-    offer = letsgo.Invitation(tenant_id="acme", created_at=START, created_by="ada")
+    offer = letsgo.Invitation(tenant_id="acme", created_at=START, created_by=ADA)
     return db.run(letsgo.create_invitation(offer))
 
 
@@ -486,6 +555,9 @@ def test_create_invitation(db: Database, invitation: letsgo.Invitation) -> None:
     key = f"/acme/{invitation.invitation_id}"
     [item] = [each for each in db.stored(letsgo.table) if each["key"]["S"] == key]
     assert (item["category"], item["ttl"]) == ({"S": "letsgo-invitation"}, {"N": "4102531200"})
+    assert item["expiresAt"] == {"S": "2100-01-02T00:00:00.000000Z"}
+    hour = letsgo.Invitation(tenant_id="acme", expires=START + timedelta(hours=1))
+    assert db.run(letsgo.create_invitation(hour)).expires_at == START + timedelta(hours=1)
 
 
 def test_list_invitations(db: Database, invitation: letsgo.Invitation) -> None:

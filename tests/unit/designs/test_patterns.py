@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from keyfold.designs import exchange_rates, letsgo, market, pantry
+from keyfold.designs import exchange_rates, market, pantry
+from keyfold.designs.letsgo import shop
 from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS
 
 MODULES = {
     "exchange_rates": exchange_rates,
-    "letsgo": letsgo,
+    "letsgo": shop,
     "market": market,
     "pantry": pantry,
 }

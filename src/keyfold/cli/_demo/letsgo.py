@@ -1,8 +1,9 @@
-"""A platform with tenants, and a magazine on it: authors, articles, and drafts that expire."""
+"""A platform with tenants; on it, a shop, and a magazine with drafts that expire."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from keyfold.cli._demo.data_set import DataGenerator, DataSet
@@ -14,20 +15,29 @@ from keyfold.designs.letsgo import (
     IdentityTenant,
     Invitation,
     Issuer,
+    Subject,
     Tenant,
     TenantIdentity,
+)
+from keyfold.designs.letsgo.shop import (
+    Customer,
+    CustomerOrder,
+    Order,
+    orders_of_customer,
+    place_order,
 )
 from keyfold.errors import AlreadyExists, NotFound, TransactionFailed
 from keyfold.keys import Ulid
 from keyfold.model import Entity
 
-_AUTHORS, _IDENTITIES = 40, 60
+_AUTHORS, _CUSTOMERS, _IDENTITIES = 40, 20, 60
 _TENANTS = (
     "acme", "blue-bottle", "contoso", "dunder", "estuary", "fabrikam", "globex", "hooli",
     "initech", "juniper", "krusty", "lumon", "monsters", "northwind", "oceanic", "pied-piper",
 )  # fmt: skip
 _SUBJECTS = ("Rivers", "Bridges", "Bread", "Clocks", "Sails", "Maps", "Bees", "Glass")
 _ISSUERS = tuple(f"https://{name}.letsgo.example/" for name in ("one", "two"))
+_OPERATOR = Subject(iss=_ISSUERS[0], sub="operator")
 _DAY, _YEAR = timedelta(days=1), timedelta(days=365)
 
 
@@ -35,8 +45,10 @@ def make_data_set(generator: DataGenerator) -> DataSet:
     """Return the items, and the results that the patterns must return."""
     data = DataSet(letsgo.table, generator.now, _expiry_of)
     data.load(_make_magazine(generator))
+    data.load(_make_shop(generator))
     data.load(_make_platform(generator))
     _expect_items(data)
+    _expect_orders(data)
     _expect_tenants(data)
     _expect_issuers(data)
     _expect_invitations(data, generator)
@@ -65,12 +77,29 @@ def _make_magazine(generator: DataGenerator) -> list[Entity]:
     return items
 
 
+def _make_shop(generator: DataGenerator) -> list[Entity]:
+    items: list[Entity] = []
+    for number in range(1, _CUSTOMERS + 1):
+        customer = f"customer-{number:03}"
+        items.append(Customer(customer_id=customer, name=f"Name {number}"))
+        for placed in range(generator.random.randint(3, 12)):
+            order = f"order-{number:03}-{placed:02}"
+            total = Decimal(generator.random.randint(100, 9900)) / 100
+            items.append(Order(order_id=order, total=total))
+            items.append(CustomerOrder(customer_id=customer, order_id=order))
+    return items
+
+
 def _make_platform(generator: DataGenerator) -> list[Entity]:
     items: list[Entity] = [Issuer(issuer=url, created_at=generator.ago(_YEAR)) for url in _ISSUERS]
-    items.append(ActiveIssuer(issuer=_ISSUERS[0]))
+    items.append(ActiveIssuer(issuer=_ISSUERS[0], modified_at=generator.now))
     identities = [f"identity-{number:03}" for number in range(1, _IDENTITIES + 1)]
     items.extend(
-        Identity(identity_id=identity, iss=_ISSUERS[0], sub=f"sub-{identity[-3:]}")
+        Identity(
+            identity_id=identity,
+            user={"name": f"User {identity[-3:]}"},
+            updated_at=generator.now,
+        )
         for identity in identities
     )
     for tenant in _TENANTS:
@@ -78,7 +107,11 @@ def _make_platform(generator: DataGenerator) -> list[Entity]:
         deleted = generator.now - _DAY if tenant == "dunder" else None
         items.append(
             Tenant(
-                tenant_id=tenant, created_at=created, created_by=identities[0], deleted_at=deleted
+                tenant_id=tenant,
+                created_at=created,
+                created_by=_OPERATOR,
+                updated_at=generator.now,
+                deleted_at=deleted,
             )
         )
         for identity in sorted(
@@ -92,9 +125,10 @@ def _make_platform(generator: DataGenerator) -> list[Entity]:
             items.append(
                 Invitation(
                     tenant_id=tenant,
-                    invitation_id=generator.ulid(Ulid, made),
+                    invitation_id=f"inv-{generator.ulid(Ulid, made)}",
                     created_at=made,
                     expires=made + letsgo.INVITATION_LASTS,
+                    expires_at=made + letsgo.INVITATION_LASTS,
                 )
             )
     return items
@@ -133,18 +167,33 @@ def _expect_items(data: DataSet) -> None:
     data.expect(letsgo.list_items, articles, category="author-article", key_prefix="/author-007/")
 
 
+def _expect_orders(data: DataSet) -> None:
+    orders = [each for each in data.find(Order) if each.order_id.startswith("order-012-")]
+    data.expect(orders_of_customer, orders, customer_id="customer-012")
+    data.expect(orders_of_customer, orders[:2], customer_id="customer-012", limit=2)
+    data.expect(orders_of_customer, [], customer_id="customer-01")
+    new = Order(order_id="order-new", total=Decimal("12.50"))
+    link = CustomerOrder(customer_id="customer-012", order_id="order-new")
+    data.expect(place_order, [None, new, link], customer_id="customer-012", order=new)
+    data.expect(place_order, TransactionFailed, customer_id="customer-none", order=new)
+    data.put(new, link)
+
+
 def _expect_tenants(data: DataSet) -> None:
     tenants = {each.tenant_id: each for each in data.find(Tenant)}
-    new = Tenant(tenant_id="quarry", created_at=data.now, created_by="identity-001")
+    new = Tenant(tenant_id="quarry", created_at=data.now, created_by=_OPERATOR, updated_at=data.now)
     data.expect(letsgo.create_tenant, new, tenant=new)
     data.expect(letsgo.create_tenant, AlreadyExists, tenant=tenants["dunder"])
     data.put(new)
     data.expect(letsgo.get_tenant, tenants["acme"], tenant_id="acme")
     data.expect(letsgo.get_tenant, None, tenant_id="dunder")
-    gone = tenants["krusty"].model_copy(update={"deleted_at": data.now, "deleted_by": "ops"})
-    data.expect(letsgo.delete_tenant, gone, tenant_id="krusty", deleted_by="ops")
+    renamed = tenants["acme"].model_copy(update={"display_name": "Acme Inc."})
+    data.expect(letsgo.update_tenant, renamed, tenant_id="acme", display_name="Acme Inc.")
+    data.put(renamed)
+    gone = tenants["krusty"].model_copy(update={"deleted_at": data.now, "deleted_by": _OPERATOR})
+    data.expect(letsgo.delete_tenant, gone, tenant_id="krusty", deleted_by=_OPERATOR)
     data.put(gone)
-    identity = data.find(Identity)[0].model_copy(update={"sub": "sub-new"})
+    identity = data.find(Identity)[0].model_copy(update={"user": {"name": "Ada"}})
     data.expect(letsgo.put_identity, identity, identity=identity)
     data.put(identity)
     data.expect(letsgo.get_identity, identity, identity_id=identity.identity_id)
@@ -164,6 +213,9 @@ def _expect_memberships(data: DataSet, identity: str) -> None:
     )
     data.drop(forward[0], IdentityTenant(tenant_id="acme", identity_id=leaving))
     data.expect(letsgo.list_identities_of_tenant, forward[1:], tenant_id="acme")
+    data.expect(letsgo.get_membership, None, tenant_id="acme", identity_id=leaving)
+    staying = forward[1]
+    data.expect(letsgo.get_membership, staying, tenant_id="acme", identity_id=staying.identity_id)
     backward = [each for each in data.find(IdentityTenant) if each.identity_id == identity]
     data.expect(letsgo.list_tenants_of_identity, backward, identity_id=identity)
 
@@ -175,7 +227,7 @@ def _expect_issuers(data: DataSet) -> None:
     data.expect(letsgo.create_issuer, AlreadyExists, issuer=first)
     data.put(new)
     data.expect(letsgo.get_issuer, first, issuer=first.issuer)
-    active = ActiveIssuer(issuer=new.issuer)
+    active = ActiveIssuer(issuer=new.issuer, modified_at=data.now)
     data.expect(letsgo.activate_issuer, [None, active], issuer=new.issuer)
     data.expect(letsgo.activate_issuer, TransactionFailed, issuer="https://no.letsgo.example/")
     data.put(active)
@@ -183,9 +235,10 @@ def _expect_issuers(data: DataSet) -> None:
 
 
 def _expect_invitations(data: DataSet, generator: DataGenerator) -> None:
-    invitation_id = generator.ulid(Ulid, data.now)
+    invitation_id = f"inv-{generator.ulid(Ulid, data.now)}"
     given = Invitation(tenant_id="acme", invitation_id=invitation_id, created_at=data.now)
-    made = given.model_copy(update={"expires": data.now + letsgo.INVITATION_LASTS})
+    expiry = (data.now + letsgo.INVITATION_LASTS).replace(microsecond=0)
+    made = given.model_copy(update={"expires": expiry, "expires_at": expiry})
     data.expect(letsgo.create_invitation, made, invitation=given)
     data.put(made)
     live = [each for each in data.find(Invitation) if each.tenant_id == "acme"]

@@ -15,11 +15,13 @@ Purchase(ttl=None, buyer='buyer-1', purchase='purchase-2')
 
 from __future__ import annotations
 
+from keyfold.designs.letsgo._identities import Subject, make_identity_id, read_identity_id
 from keyfold.designs.letsgo._items import (
     RESERVED_PREFIX,
     AnyItem,
     Item,
     ManyToMany,
+    check_exists,
     delete_item,
     get_item,
     list_items,
@@ -34,6 +36,8 @@ from keyfold.designs.letsgo._platform import (
     IdentityTenant,
     Invitation,
     Issuer,
+    PlanChange,
+    SubscriptionPlan,
     Tenant,
     TenantIdentity,
     accept_invitation,
@@ -46,6 +50,7 @@ from keyfold.designs.letsgo._platform import (
     get_active_issuer,
     get_identity,
     get_issuer,
+    get_membership,
     get_tenant,
     list_identities_of_tenant,
     list_invitations,
@@ -53,6 +58,7 @@ from keyfold.designs.letsgo._platform import (
     put_identity,
     remove_identity_from_tenant,
     revoke_invitation,
+    update_tenant,
 )
 
 __all__ = [
@@ -66,11 +72,15 @@ __all__ = [
     "Issuer",
     "Item",
     "ManyToMany",
+    "PlanChange",
+    "Subject",
+    "SubscriptionPlan",
     "Tenant",
     "TenantIdentity",
     "accept_invitation",
     "activate_issuer",
     "add_identity_to_tenant",
+    "check_exists",
     "create_invitation",
     "create_issuer",
     "create_tenant",
@@ -80,15 +90,19 @@ __all__ = [
     "get_identity",
     "get_issuer",
     "get_item",
+    "get_membership",
     "get_tenant",
     "list_identities_of_tenant",
     "list_invitations",
     "list_items",
     "list_tenants_of_identity",
+    "make_identity_id",
     "put_identity",
     "put_item",
+    "read_identity_id",
     "remove_identity_from_tenant",
     "revoke_invitation",
     "table",
     "update_item",
+    "update_tenant",
 ]

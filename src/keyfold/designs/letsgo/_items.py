@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, dataclass_transfo
 from pydantic import Field
 
 from keyfold import (
+    Check,
     Delete,
     Entity,
     Expiry,
@@ -152,6 +153,15 @@ def list_items(
     if limit is not None:
         query = query.limit(limit)
     return query.consistent() if consistent else query
+
+
+def check_exists(category: str, key: str) -> Check:
+    """Return a check for transactions: they fail unless there is such an item, typed or not.
+
+    >>> check_exists("customers", "customer-123")
+    <check AnyItem category='customers' key='customer-123' attribute_exists(key)>
+    """
+    return AnyItem.check(AnyItem.f.key.exists(), category=category, key=key)
 
 
 F = TypeVar("F", bound=Entity)

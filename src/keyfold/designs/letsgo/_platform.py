@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any, Self
+
+from pydantic import BaseModel, SecretStr
 
 from keyfold import (
     Check,
@@ -16,32 +19,61 @@ from keyfold import (
     Transaction,
     Ulid,
     Update,
+    UpdatedAt,
     attr,
     now,
+    part,
     transaction,
 )
-from keyfold.designs.letsgo._items import ManyToMany, table
+from keyfold.designs.letsgo._identities import Subject, read_identity_id
+from keyfold.designs.letsgo._items import ManyToMany, check_exists, table
 from keyfold.requests import Chain, First
 
 INVITATION_LASTS = timedelta(hours=24)
+
+
+class PlanChange(BaseModel, frozen=True):
+    """A change of a tenant's subscription plan; None for the end of the subscription."""
+
+    timestamp: datetime
+    updated_by: Subject | None = attr("updatedBy", default=None)
+    new_plan_id: str | None = attr("newPlanId", default=None)
+
+
+class SubscriptionPlan(BaseModel, frozen=True):
+    """A tenant's subscription plan, with its history, and what the payment service knows of it."""
+
+    plan_id: str = attr("planId")
+    changes: list[PlanChange] = attr(default_factory=list)
+    stripe_customer_id: str | None = attr("stripeCustomerId", default=None)
+    stripe_subscription: dict[str, Any] | None = attr("stripeSubscription", default=None)
 
 
 class Tenant(Entity, table=table, key=("letsgo-tenant", "{tenant_id}"), extra="allow"):
     """A tenant of the platform. Deletion is logical: the item remains, and so does its id."""
 
     tenant_id: str = attr("tenantId")
+    display_name: str | None = attr("displayName", default=None)
+    plan: SubscriptionPlan | None = None
     created_at: CreatedAt | None = attr("createdAt", default=None)
-    created_by: str | None = attr("createdBy", default=None)
+    created_by: Subject | None = attr("createdBy", default=None)
+    updated_at: UpdatedAt | None = attr("updatedAt", default=None)
+    updated_by: Subject | None = attr("updatedBy", default=None)
     deleted_at: datetime | None = attr("deletedAt", default=None)
-    deleted_by: str | None = attr("deletedBy", default=None)
+    deleted_by: Subject | None = attr("deletedBy", default=None)
 
 
 class Identity(Entity, table=table, key=("letsgo-identity", "{identity_id}"), extra="allow"):
-    """An identity: the subject `sub` of the issuer `iss`."""
+    """The profile of an identity: what the issuer of its tokens says about the user."""
 
-    identity_id: str = attr("identityId")
-    iss: str
-    sub: str
+    identity_id: str = part()
+    user: dict[str, Any] = attr(default_factory=dict)
+    updated_at: UpdatedAt | None = attr("updatedAt", default=None)
+
+    @property
+    def subject(self) -> Subject | None:
+        """The issuer and the subject that its id stands for; None if it is another kind of id."""
+        return read_identity_id(self.identity_id)
 
 
 class TenantIdentity(
@@ -49,8 +81,8 @@ class TenantIdentity(
 ):
     """The membership of an identity in a tenant, listed by tenant."""
 
-    tenant_id: str = attr("tenantId")
-    identity_id: str = attr("identityId")
+    tenant_id: str = part()
+    identity_id: str = part()
 
 
 class IdentityTenant(
@@ -58,31 +90,46 @@ class IdentityTenant(
 ):
     """The membership of an identity in a tenant, listed by identity."""
 
-    identity_id: str = attr("identityId")
-    tenant_id: str = attr("tenantId")
+    identity_id: str = part()
+    tenant_id: str = part()
 
 
 class Issuer(Entity, table=table, key=("letsgo-issuer", "{issuer}"), extra="allow"):
-    """An issuer of access tokens, identified by its URL."""
+    """A trusted issuer of access tokens: one with a URL of keys, or a built-in one with a key pair."""
 
-    issuer: str
+    issuer: str = part()
     created_at: CreatedAt | None = attr("createdAt", default=None)
+    jwks: str | None = None
+    kid: str | None = None
+    public_key: str | None = attr("publicKey", default=None)
+    private_key: SecretStr | None = attr("privateKey", default=None)
 
 
 class ActiveIssuer(Entity, table=table, key=("letsgo-issuer-active", "/")):
     """The issuer that currently signs access tokens, in a single item."""
 
     issuer: str
+    modified_at: UpdatedAt | None = attr("modifiedAt", default=None)
+
+
+def _new_invitation_id() -> str:
+    return f"inv-{Ulid.new()}"
 
 
 class Invitation(Entity, table=table, key=("letsgo-invitation", "/{tenant_id}/{invitation_id}")):
-    """An invitation to join a tenant, valid for 24 hours."""
+    """An invitation to join a tenant, valid for 24 hours unless it says when it expires."""
 
-    tenant_id: str = attr("tenantId")
-    invitation_id: Ulid = attr("invitationId", default_factory=Ulid.new)
+    tenant_id: str = part()
+    invitation_id: str = attr("invitationId", default_factory=_new_invitation_id)
     created_at: CreatedAt | None = attr("createdAt", default=None)
-    created_by: str | None = attr("createdBy", default=None)
+    created_by: Subject | None = attr("createdBy", default=None)
     expires: Expiry | None = attr("ttl", default=None)
+    expires_at: datetime | None = attr("expiresAt", default=None)
+
+    def before_write(self, now: datetime) -> Self:
+        """Return the invitation with its expiry, which the platform also keeps as a text."""
+        expires = self.expires or (now + INVITATION_LASTS).replace(microsecond=0)
+        return self.model_copy(update={"expires": expires, "expires_at": expires})
 
 
 memberships = ManyToMany(TenantIdentity, IdentityTenant)
@@ -112,8 +159,22 @@ def get_tenant(
     return (query.consistent() if consistent else query).first()
 
 
+@table.pattern("update_tenant", example={"display_name": "{display_name}"})
+def update_tenant(
+    tenant_id: str,
+    display_name: str | None = None,
+    plan: SubscriptionPlan | None = None,
+    updated_by: Subject | None = None,
+) -> Update[Tenant]:
+    """Change a tenant's name or plan; fails with NotFound, or ConditionFailed if it is deleted."""
+    changes = {"display_name": display_name, "plan": plan, "updated_by": updated_by}
+    update = Tenant.update(tenant_id=tenant_id)
+    update = update.set_from({name: each for name, each in changes.items() if each is not None})
+    return update.where(Tenant.f.deleted_at.not_exists())
+
+
 @table.pattern("delete_tenant")
-def delete_tenant(tenant_id: str, deleted_by: str | None = None) -> Update[Tenant]:
+def delete_tenant(tenant_id: str, deleted_by: Subject | None = None) -> Update[Tenant]:
     """Mark a tenant as deleted; fails with NotFound, or ConditionFailed if it is already deleted."""
     deletion = Tenant.update(tenant_id=tenant_id).set(Tenant.f.deleted_at, now)
     if deleted_by is not None:
@@ -154,6 +215,12 @@ def remove_identity_from_tenant(tenant_id: str, identity_id: str) -> Transaction
     return memberships.unlink(tenant_id=tenant_id, identity_id=identity_id)
 
 
+@table.pattern("get_membership")
+def get_membership(tenant_id: str, identity_id: str) -> Get[TenantIdentity]:
+    """Get the membership of an identity in a tenant; None if it is not a member."""
+    return TenantIdentity.get(tenant_id=tenant_id, identity_id=identity_id)
+
+
 @table.pattern("list_identities_of_tenant")
 def list_identities_of_tenant(tenant_id: str) -> Query[TenantIdentity]:
     """Query the memberships of a tenant, which have the ids of its identities."""
@@ -184,8 +251,7 @@ def get_issuer(issuer: str) -> Get[Issuer]:
 @table.pattern("activate_issuer", example={"issuer": "{issuer}"})
 def activate_issuer(issuer: str) -> Transaction:
     """Make an issuer the active one; fails if it does not exist."""
-    check = Issuer.check(Issuer.f.issuer.exists(), issuer=issuer)
-    return transaction(check, ActiveIssuer(issuer=issuer).put())
+    return transaction(check_exists("letsgo-issuer", issuer), ActiveIssuer(issuer=issuer).put())
 
 
 @table.pattern("get_active_issuer")
@@ -199,24 +265,24 @@ def get_active_issuer() -> Chain[Issuer | None]:
 
 @table.pattern("create_invitation")
 def create_invitation(invitation: Invitation) -> Put[Invitation]:
-    """Create an invitation, which expires 24 hours after the request runs."""
-    return invitation.create().expiring_in(INVITATION_LASTS)
+    """Create an invitation, which expires 24 hours after the request runs, unless it says when."""
+    return invitation.create()
 
 
 @table.pattern("list_invitations")
 def list_invitations(tenant_id: str) -> Query[Invitation]:
-    """Query a tenant's invitations that can still be accepted, oldest first."""
+    """Query a tenant's invitations that can still be accepted, in the order of their ids."""
     return Invitation.query(tenant_id=tenant_id)
 
 
 @table.pattern("revoke_invitation")
-def revoke_invitation(tenant_id: str, invitation_id: Ulid) -> Delete[Invitation]:
+def revoke_invitation(tenant_id: str, invitation_id: str) -> Delete[Invitation]:
     """Delete an invitation; does nothing if there is none."""
     return Invitation.delete(tenant_id=tenant_id, invitation_id=invitation_id)
 
 
 @table.pattern("accept_invitation", example=_MEMBERSHIP)
-def accept_invitation(tenant_id: str, invitation_id: Ulid, identity_id: str) -> Transaction:
+def accept_invitation(tenant_id: str, invitation_id: str, identity_id: str) -> Transaction:
     """Accept an invitation: delete it, and add the identity to the tenant in both directions.
 
     Fails if the invitation does not exist or has expired, even if it is still stored, and if the
