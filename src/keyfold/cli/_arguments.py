@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keyfold.cli._durations import parse_units
+from keyfold.cli._times import parse_units
 from keyfold.errors import KeyfoldError
 from keyfold.model import Entity, Pattern, Request
 from keyfold.model._patterns import Parameter

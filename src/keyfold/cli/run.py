@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -11,6 +13,7 @@ import typer
 from keyfold.cli._completion import complete_patterns, complete_tables_and_patterns
 from keyfold.cli._options import AsJson, Database, TableOption
 from keyfold.cli._principals import Ids, Principal, Roles, read_principal, split_ids
+from keyfold.cli._times import parse_time
 from keyfold.errors import AccessDenied, ConditionFailed, TransactionFailed
 
 if TYPE_CHECKING:
@@ -63,6 +66,14 @@ def run(
             "--next", help="Continue after the page that gave this cursor.", metavar="CURSOR"
         ),
     ] = None,
+    now: Annotated[
+        datetime | None,
+        typer.Option(
+            help="Run the pattern as if it were this time, such as 2026-01-31T12:00Z.",
+            parser=parse_time,
+            metavar="TIME",
+        ),
+    ] = None,
     roles: Roles = None,
     ids: Ids = None,
     as_json: AsJson = False,
@@ -74,6 +85,9 @@ def run(
     Values are parsed by type: times as 2026-01-31T12:00 (UTC unless they have a time zone),
     durations as 12h, PT12H or in seconds, entities and lists as JSON. If a parameter has the same
     name as an option, put it after a separate --. Without --limit, a query shows everything it finds.
+
+    With --now, the pattern runs as if it were that time: items expire by it, and what the pattern
+    writes has it. The clock of a server stays as it is.
 
     With --as, the pattern runs as a principal with that role, and everything that the role does
     not allow is denied. If the pattern has a parameter `id`, an --id is the principal's if it is
@@ -104,7 +118,7 @@ def run(
     arguments = read_arguments(chosen, rest)
     request = _with_pages(make_request(chosen, arguments), limit, after)
     try:
-        result = _run_request(found, request, db, principal)
+        result = _run_request(found, request, db, principal, now)
     except (AccessDenied, ConditionFailed, TransactionFailed) as error:
         # A failed condition or a denial is a result: with --json it goes to standard output.
         if as_json:
@@ -161,7 +175,7 @@ def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> 
 
 
 def _run_request(
-    table: Table, request: Request[Any], db: str, principal: Principal | None
+    table: Table, request: Request[Any], db: str, principal: Principal | None, now: datetime | None
 ) -> PatternResult:
     from keyfold.cli._calls import CallLog
     from keyfold.cli._databases import open_store
@@ -169,5 +183,6 @@ def _run_request(
 
     log = CallLog([table])
     creates = principal is None and writes(request)
-    with open_store(table, db, creates=creates, on_call=[log]) as store:
+    clock = time.time if now is None else now.timestamp
+    with open_store(table, db, creates=creates, on_call=[log], clock=clock) as store:
         return run_request(principal.restrict(store) if principal else store, log, request)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli._completion import complete_tables
-from keyfold.cli._durations import parse_duration
+from keyfold.cli._times import parse_duration
 
 EXAMPLES = (
     "keyfold serve shop.db",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -382,3 +382,26 @@ def test_an_open_parameter_type_is_taken_from_the_example() -> None:
     item = {"category": "note", "key": "1", "stars": 4.50}
     read = read_arguments(put, ["--item", json.dumps(item)])
     assert read == {"item": letsgo.AnyItem.of("note", "1", stars=Decimal("4.5"))}
+
+
+def test_a_pattern_runs_as_of_a_given_time(run: Run, tmp_path: Path) -> None:
+    db = tmp_path / "rates.db"
+    start = datetime(2024, 1, 1, tzinfo=UTC)
+    rate = Rate(
+        base="USD", target="EUR", rate=Decimal("0.85"), at=start, expires=start + timedelta(days=1)
+    )
+    with keyfold.open(exchange_rates.table, db, upkeep_seconds=None) as store:
+        store.run(rate.put())
+    command = ("run", "exchange_rates", "Get", "--base", "USD", "--target", "EUR", "--db", db)
+    assert run(*command, "--now", "2024-01-01T12:00Z").code == 0
+    assert run(*command, "--now", "2024-01-02T00:00Z").code == 1
+    assert run(*command).code == 1
+    stale = run("run", "exchange_rates", "GetStale", *command[3:], "--json")
+    assert json.loads(stale.out)["result"]["stale"] is True
+    save = ("--rate", '{"base": "USD", "target": "CHF", "rate": 0.9, "at": "2024-01-01T12:00Z"}')
+    at_noon = ("--ttl", "1h", "--now", "2024-01-01T12:00Z", "--db", db, "--json")
+    saved = run("run", "exchange_rates", "Save", *save, *at_noon)
+    assert json.loads(saved.out)["result"]["expires"] == "2024-01-01T13:00:00+00:00"
+    refused = run(*command, "--now", "noon")
+    assert refused.code == 2
+    assert "'noon' is not a time" in refused.err

@@ -1,9 +1,9 @@
-"""Parsing of durations: 48h, 1d12h, PT48H, or a number of seconds."""
+"""Parsing of durations, such as 48h, 1d12h or PT48H, and of times, such as 2026-01-31T12:00Z."""
 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import typer
 
@@ -40,3 +40,13 @@ def parse_duration(text: str) -> timedelta:
     except ValidationError:
         fact = f"{text!r:.80} is not a duration. Give one such as 48h, 30m, 1d12h or PT48H."
         raise typer.BadParameter(fact) from None
+
+
+def parse_time(text: str) -> datetime:
+    """Return the time that an option gives, in UTC unless it has a time zone; raises BadParameter."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        fact = f"{text!r:.80} is not a time. Give one such as 2026-01-31T12:00Z."
+        raise typer.BadParameter(fact) from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -1,13 +1,13 @@
-"""Durations on the command line."""
+"""Durations and times on the command line."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import typer
 
-from keyfold.cli._durations import parse_duration
+from keyfold.cli._times import parse_duration, parse_time
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,17 @@ def test_other_texts_are_refused(text: str) -> None:
     assert str(refused.value) == (
         f"{text!r} is not a duration. Give one such as 48h, 30m, 1d12h or PT48H."
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2024-01-01T12:00Z", "2024-01-01T12:00", "2024-01-01 12:00:00", "2024-01-01T14:00+02:00"],
+)
+def test_a_time_without_a_zone_is_in_utc(text: str) -> None:
+    assert parse_time(text) == datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["", "noon", "1704067200", "2024-13-01"])
+def test_other_texts_are_no_times(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="is not a time"):
+        parse_time(text)
