@@ -397,11 +397,11 @@ def test_a_pattern_runs_as_of_a_given_time(run: Run, tmp_path: Path) -> None:
     assert run(*command, "--now", "2024-01-02T00:00Z").code == 1
     assert run(*command).code == 1
     stale = run("run", "exchange_rates", "GetStale", *command[3:], "--json")
-    assert json.loads(stale.out)["result"]["stale"] is True
+    assert json.loads(stale.out)["answer"]["stale"] is True
     save = ("--rate", '{"base": "USD", "target": "CHF", "rate": 0.9, "at": "2024-01-01T12:00Z"}')
     at_noon = ("--ttl", "1h", "--now", "2024-01-01T12:00Z", "--db", db, "--json")
     saved = run("run", "exchange_rates", "Save", *save, *at_noon)
-    assert json.loads(saved.out)["result"]["expires"] == "2024-01-01T13:00:00+00:00"
+    assert json.loads(saved.out)["answer"]["expires"] == "2024-01-01T13:00:00+00:00"
     refused = run(*command, "--now", "noon")
     assert refused.code == 2
     assert "'noon' is not a time" in refused.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.padding import Padding
+from rich.text import Text
 
 from keyfold.cli._quantities import count_of
 from keyfold.cli._stories.report import StoryReport
@@ -45,9 +45,17 @@ def _print_step(console: Console, number: int, step: Step) -> None:
     if step.pattern is not None:
         units = count_of(step.consumed, "capacity unit")
         told = join_styled((step.pattern, "italic"), f"  {step.outcome}", (f", {units}", "dim"))
-        console.print(Padding(told, (0, 0, 0, _INDENT), expand=False))
-        console.print(Padding(show_calls(step.calls), (0, 0, 0, _INDENT), expand=False))
+        _print_indented(console, told)
+        _print_indented(console, show_calls(step.calls))
     elif step.outcome:
-        console.print(Padding(step.outcome, (0, 0, 0, _INDENT), expand=False))
+        _print_indented(console, join_styled(step.outcome))
     for problem in step.problems:
         console.print(f"✗   {problem}", style="red")
+
+
+def _print_indented(console: Console, text: Text) -> None:
+    """Print a text below the number of its step, wrapped and without trailing spaces."""
+    for line in text.wrap(console, console.width - _INDENT):
+        line.rstrip()
+        if line:
+            console.print(join_styled(" " * _INDENT) + line)
