@@ -223,7 +223,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
         `stored` has plain values (text, numbers, bytes, booleans, lists, dicts, sets) by current
         attribute name, key included, and may be changed in place. It is called for every item of
         the entity that is read and by `keyfold backfill`, so it must leave an item that is up to
-        date as it is. Conditions, filters and `update` work on what is stored.
+        date as it is. Conditions, filters and `update` work on what is stored. If it changes the
+        primary key, a backfill moves the item; reads keep the key that is stored.
         """
         return stored
 

@@ -39,7 +39,7 @@ from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import show
 from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_nested, keep_undeclared
 from keyfold.model._unique import UniqueField
-from keyfold.model._upgrades import Upgrade, keep_upgraded, upgrade_item
+from keyfold.model._upgrades import Upgrade, find_new_key, keep_upgraded, upgrade_item
 from keyfold.model._value_codecs import ValueCodec
 from keyfold.model._value_validation import Validate, find_validated_fields, rules_of
 from keyfold.values import AttributeValue, Item
@@ -522,8 +522,24 @@ class EntitySchema:
         try:
             return named, upgrade_item(self.upgrade, named, self.table.key.names)
         except Exception as error:  # whatever the user's function raises is about this item
-            fact = f"{self.name}.upgrade() failed: {type(error).__name__}: {error}"
-            raise ItemMismatch(fact) from error
+            raise self._upgrade_error(error) from error
+
+    def with_new_key(self, item: Mapping[str, AttributeValue]) -> Mapping[str, AttributeValue]:
+        """Return an item with the key that `upgrade` gives it; the item itself if it keeps its own.
+
+        Reads keep the key that is stored, by which requests find the item. Raises ItemMismatch.
+        """
+        if self.upgrade is None:
+            return item
+        named = self.codec.with_current_names(item)
+        try:
+            changed = find_new_key(self.upgrade, named, self.table.key.names)
+        except Exception as error:  # as above
+            raise self._upgrade_error(error) from error
+        return {**item, **changed} if changed else item
+
+    def _upgrade_error(self, error: Exception) -> ItemMismatch:
+        return ItemMismatch(f"{self.name}.upgrade() failed: {type(error).__name__}: {error}")
 
     def _read_each(
         self,

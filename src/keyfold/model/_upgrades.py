@@ -47,6 +47,15 @@ def upgrade_item(
     return item if made == item else made
 
 
+def find_new_key(
+    upgrade: Upgrade, item: Mapping[str, AttributeValue], key: tuple[str, ...]
+) -> Item:
+    """Return the attributes of the key that an upgrade changes, with their new values."""
+    upgraded = upgrade({name: decode_any(value) for name, value in item.items()})
+    made = {name: encode_any(upgraded[name]) for name in key if name in upgraded}
+    return {name: value for name, value in made.items() if value != item.get(name)}
+
+
 def keep_upgraded(
     value: Any, item: Mapping[str, AttributeValue], upgraded: Mapping[str, AttributeValue]
 ) -> None:

@@ -75,6 +75,7 @@ class ItemPatch:
             "key": self.key,
             "sets": self.sets,
             "removes": list(self.removes),
+            "new_key": None,
         }
 
 

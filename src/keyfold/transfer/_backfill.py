@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from keyfold.errors import ConditionalCheckFailedException, Unavailable
+from keyfold.errors import (
+    ConditionalCheckFailedException,
+    TransactionCanceledException,
+    Unavailable,
+)
 from keyfold.model import Table
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store._guard_actions import GuardAction, find_guard_actions, unique_values_in
@@ -20,6 +24,7 @@ from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint, locked
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._job import run_segments
 from keyfold.transfer._progress import ProgressMeter
+from keyfold.transfer._renewals import ItemMove, describe_taken, find_move
 from keyfold.transfer._sources import SourceBatch
 from keyfold.transfer._transfers import Options, TableLocation, open_source
 from keyfold.values import Item, normalise_item, restore_binaries
@@ -46,7 +51,7 @@ class BackfillSummary:
     changed: dict[str, int]
     rejects: int
     rejects_file: str | None
-    examples: tuple[ItemPatch, ...]
+    examples: tuple[ItemPatch | ItemMove, ...]
     seconds: float
     read_units: float
     write_units: float
@@ -88,7 +93,8 @@ def backfill_table(
     """Update the attributes that the declaration would store in another form.
 
     These are index keys, type attributes, computed fields, defaults, renamed attributes, and those
-    that `Entity.upgrade` changes. Only they are written, on the condition that the attributes they
+    that `Entity.upgrade` changes. An item whose primary key it changes is moved, in a transaction;
+    a move to a key that another item has is refused. Only the changed attributes are written, on the condition that the attributes they
     derive from are unchanged; an item that is changed concurrently is read and checked again.
     Before that, the guards of unique fields that do not have them yet are made; if several items
     have one value, nothing is changed. A dry run writes nothing, not even the rejects file. Raises
@@ -169,7 +175,7 @@ class _Backfill:
         self._table, self._declared = table, declared
         self._reader, self._writer, self._is_dry = reader, writer, is_dry
         self._lock = threading.Lock()
-        self.examples: dict[str, list[ItemPatch]] = {}
+        self.examples: dict[str, list[ItemPatch | ItemMove]] = {}
 
     def handle(self, segment: str, batch: SourceBatch) -> BatchOutcome:  # noqa: ARG002 - one signature
         """Update the items of a batch that are out of date."""
@@ -196,13 +202,14 @@ class _Backfill:
         for _ in range(_MAX_READS):
             if is_unique_guard(self._declared, item):
                 return None
-            entity, patch = find_patch(self._declared, item)
+            move = find_move(self._declared, item)
+            entity, patch = (move.entity, move) if move else find_patch(self._declared, item)
             if patch is None:
                 return entity, False
             self._keep_example(patch)
             if self._is_dry:
                 return entity, True
-            if self._write(item, patch):
+            if self._move(patch) if isinstance(patch, ItemMove) else self._write(item, patch):
                 return entity, True
             # The item was changed or deleted since it was read: derive the patch again.
             read_again = self._read(patch.key)
@@ -210,6 +217,22 @@ class _Backfill:
                 return None
             item = read_again
         raise Unavailable("UpdateItem", _MAX_READS, "other writers keep changing the item")
+
+    def _move(self, move: ItemMove) -> bool:
+        """Put an item under its new key and delete the old one; return False if it has changed.
+
+        Raises ItemMismatch if another item has the new key.
+        """
+        try:
+            self._writer.call("TransactWriteItems", move.to_request(self._table))
+        except TransactionCanceledException as error:
+            put, delete = (each["Code"] for each in error.fields["CancellationReasons"])
+            if put == "ConditionalCheckFailed" and delete == "None":
+                raise ItemMismatch(describe_taken(move)) from None
+            if "ConditionalCheckFailed" not in (put, delete):
+                raise
+            return False
+        return True
 
     def _write(self, item: Item, patch: ItemPatch) -> bool:
         """Apply a patch, with the guards that it moves; return False if the item has changed.
@@ -253,7 +276,7 @@ class _Backfill:
         found = self._reader.call("GetItem", request).get("Item")
         return None if found is None else normalise_item(found)[0]
 
-    def _keep_example(self, patch: ItemPatch) -> None:
+    def _keep_example(self, patch: ItemPatch | ItemMove) -> None:
         with self._lock:
             kept = self.examples.setdefault(patch.entity, [])
             if len(kept) < _EXAMPLES and patch not in kept:

@@ -9,6 +9,7 @@ from keyfold.model._schemas import ItemMismatch
 from keyfold.store._decoding import is_expired
 from keyfold.store._guards import is_guard
 from keyfold.store._item_checks import read_writable
+from keyfold.transfer._renewals import renew_item
 from keyfold.transfer._tallies import Tallies
 from keyfold.values import Item, restore_binaries
 
@@ -34,13 +35,21 @@ class Classifier:
 
     `ttl` names the TTL attribute. Items that have expired by `expired_at` are counted separately,
     since DynamoDB may delete them at any time. `checks_writes` if items are rejected whose keys or
-    computed fields contradict their fields, or whose partition keys are reserved.
+    computed fields contradict their fields, or whose partition keys are reserved. `renews`
+    if items are written as `Entity.upgrade` has them today, also under another key.
     """
 
     table: Table | None
     ttl: str | None
     expired_at: float
     checks_writes: bool = False
+    renews: bool = False
+
+    def renew(self, item: Item) -> Item:
+        """Return a normalised item in the form in which it is to be written; raises ItemMismatch."""
+        if not self.renews or self.table is None or self.is_guard(item):
+            return item
+        return renew_item(self.table, item)
 
     def classify(self, item: Item) -> str:
         """Return the entity name of a normalised item to write; raises ItemMismatch."""

@@ -160,14 +160,15 @@ class TransferJob:
         rejects = list(batch.rejects)
         for item in batch.items:
             try:
-                entity = self.classifier.classify(item)
+                renewed = self.classifier.renew(item)
+                entity = self.classifier.classify(renewed)
             except ItemMismatch as error:
                 rejects.append(Reject(str(error), item))
                 continue
             if entity == GUARDS and not self.target.keeps_guards:
                 continue
             if self.only is None or entity == self.only:
-                classified.append(ClassifiedItem(entity, item))
+                classified.append(ClassifiedItem(entity, renewed))
         written = self.target.write(segment, classified)
         tallies = Tallies()
         for each in written.accepted:

@@ -172,7 +172,8 @@ def load_table(
     content of a file tells, if it is None. The items are DynamoDB JSON or plain JSON. With a declaration, items that do not match it
     go to the rejects file, as do those whose index keys or computed fields contradict their fields,
     and those with a unique value that another item has; guards are made for the others, and a
-    missing table can be created. `entity` names the entity of a CSV file; for other files, only its
+    missing table can be created. Items that `Entity.upgrade` changes are written in today's form,
+    also under another primary key. `entity` names the entity of a CSV file; for other files, only its
     items are loaded. Raises SourceUnreadable, TableMissing, TargetNotEmpty, CheckpointUnusable, and
     WriteRefused for a table that keeps values unique, if there is no declaration.
     """
@@ -196,7 +197,16 @@ def load_table(
         only = entity if found != "csv" else None
         callers = ([checker], [writer])
         return _run_job(
-            source, written, options, declared, ttl, description, callers, target.table, only
+            source,
+            written,
+            options,
+            declared,
+            ttl,
+            description,
+            callers,
+            target.table,
+            only,
+            renews=True,
         )
 
 
@@ -260,6 +270,8 @@ def _run_job(
     callers: _Callers,
     table: str,
     only: str | None = None,
+    *,
+    renews: bool = False,
 ) -> Summary:
     if declared is not None:
         declared.check()
@@ -277,7 +289,11 @@ def _run_job(
         source=source,
         target=target,
         classifier=Classifier(
-            declared, ttl, state.started_at, checks_writes=isinstance(target, TableTarget)
+            declared,
+            ttl,
+            state.started_at,
+            checks_writes=isinstance(target, TableTarget),
+            renews=renews and _has_upgrades(declared),
         ),
         checkpoint=checkpoint,
         meter=meter,
@@ -313,6 +329,10 @@ def summarise_job(
         comparisons=comparisons,
         entities=entities,
     )
+
+
+def _has_upgrades(table: Table | None) -> bool:
+    return table is not None and any(each.upgrade is not None for each in table.entities.values())
 
 
 def _name_of(table: Table | None) -> str | None:

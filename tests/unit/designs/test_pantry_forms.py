@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ import pytest
 from keyfold.designs import pantry
 from keyfold.designs.pantry import Container, Food, FoodChange, Group, JoinLink, Membership, User
 from keyfold.errors import ConditionFailed
-from keyfold.transfer import Options, TableLocation, backfill_table
+from keyfold.transfer import Options, TableLocation, backfill_table, load_table
 from tests.unit.designs.stale_databases import LATE_EXPIRY, START, Database, database
 
 ADA, BOB, EVE = (
@@ -181,3 +181,74 @@ def test_a_backfill_gives_containers_their_foods(
 ) -> None:
     assert backfill(home, tmp_path) == {"Container": 1}
     assert stored(home, larder, "Container")["Foods"] == {"M": {}}
+
+
+# Times of links that are not in the extended format, or not as links are written.
+
+OTHER_TIMES = ["20240101T000000Z", "2024-01-01 00:00:00z", "2024-W01-1T00:00:00Z"]
+CANONICAL = "2024-01-01T00:00:00.000000Z"
+
+
+def link_item(text: str, group: UUID = ADA) -> dict[str, Any]:
+    item = {"PK": str(group), "SK": f"ShareLink#{text}", "GroupID": str(group)}
+    item |= {"LinkExpiredDatetime": text, "Note": "kept"}
+    return {name: {"S": text} for name, text in item.items()}
+
+
+@pytest.mark.parametrize("text", [*OTHER_TIMES, "2024-01-01T01:00+01:00"])
+def test_a_backfill_moves_a_link_to_the_key_it_is_written_with(
+    home: Database, tmp_path: Path, text: str
+) -> None:
+    put(home, link_item(text))
+    assert backfill(home, tmp_path) == {"JoinLink": 1}
+    assert backfill(home, tmp_path) == {}
+    links = [each for each in home.stored(pantry.table) if "LinkExpiredDatetime" in each]
+    assert links == [link_item(CANONICAL)]
+    (found,) = home.run(pantry.list_of_expired_join_links_of_group(ADA))
+    assert found == JoinLink(group=ADA, expires=datetime(2024, 1, 1, tzinfo=UTC))
+
+
+def test_a_link_stays_if_another_has_its_key(home: Database, tmp_path: Path) -> None:
+    for text in (OTHER_TIMES[0], CANONICAL):
+        put(home, link_item(text))
+    rejects = tmp_path / "rejected.jsonl"
+    location = TableLocation(home, "home", "Pantry")
+    summary = backfill_table(location, pantry.table, Options(rejects=rejects))
+    assert (summary.changed, summary.rejects) == ({}, 1)
+    assert (
+        f"its key should be PK='{ADA}' SK='ShareLink#{CANONICAL}', which another item has"
+        in (json.loads(rejects.read_text())["reason"])
+    )
+    assert stored(home, ADA, f"ShareLink#{OTHER_TIMES[0]}")
+
+
+def test_a_dry_backfill_shows_where_a_link_would_go(home: Database, tmp_path: Path) -> None:
+    put(home, link_item(OTHER_TIMES[0]))
+    options = Options(rejects=tmp_path / "rejected.jsonl")
+    location = TableLocation(home, "home", "Pantry")
+    summary = backfill_table(location, pantry.table, options, is_dry=True)
+    (example,) = summary.to_json()["examples"]
+    assert example["new_key"] == {"PK": {"S": str(ADA)}, "SK": {"S": f"ShareLink#{CANONICAL}"}}
+    assert example["sets"] == {"LinkExpiredDatetime": {"S": CANONICAL}}
+    assert example["removes"] == []
+    assert stored(home, ADA, f"ShareLink#{OTHER_TIMES[0]}")
+
+
+def test_a_load_writes_links_under_the_key_they_are_written_with(
+    home: Database, tmp_path: Path
+) -> None:
+    file, rejects = tmp_path / "links.jsonl", tmp_path / "rejected.jsonl"
+    items = [link_item(text, UUID(int=place)) for place, text in enumerate(OTHER_TIMES)]
+    odd = link_item("2024-01-01T00:00", EVE)
+    half = link_item(CANONICAL, BOB) | {"LinkExpiredDatetime": {"S": OTHER_TIMES[0]}}
+    file.write_text("\n".join(json.dumps({"Item": each}) for each in (*items, odd, half)))
+    location = TableLocation(home, "home", "Pantry")
+    options = Options(rejects=rejects, merges=True)
+    summary = load_table(file, location, options, declared=pantry.table)
+    assert (summary.items, summary.rejects) == (4, 1)
+    assert "is not a time of ISO 8601" in json.loads(rejects.read_text())["reason"]
+    links = [each for each in home.stored(pantry.table) if "LinkExpiredDatetime" in each]
+    assert sorted(links, key=str) == sorted(
+        (link_item(CANONICAL, group) for group in (UUID(int=0), UUID(int=1), UUID(int=2), BOB)),
+        key=str,
+    )

@@ -106,13 +106,19 @@ def test_a_contradiction_is_rejected(tmp_path: Path, item: Item, reason: str) ->
         {**GOOD, "kind": {"S": "Crate"}},
         {**GOOD, "other_pk": {"S": "x"}},
         {**without("city"), "town": {"S": "Oslo"}},
-        {**GOOD, "state": {"N": "1"}},
     ],
 )
 def test_an_item_that_is_only_older_is_loaded_as_it_is(tmp_path: Path, item: Item) -> None:
     summary, found = load(tmp_path, item)
     assert (summary.items, summary.rejects) == (1, 0)
     assert found == [item]
+
+
+def test_an_item_that_an_upgrade_changes_is_loaded_in_today_s_form(tmp_path: Path) -> None:
+    summary, found = load(tmp_path, {**GOOD, "state": {"N": "1"}, "other": {"S": "kept"}})
+    assert (summary.items, summary.rejects) == (1, 0)
+    upgraded = {"size": {"N": "9"}, "weight": {"N": "18"}, "state": {"S": "done"}}
+    assert found == [{**GOOD, **upgraded, "other": {"S": "kept"}}]
 
 
 def test_numbers_may_be_written_in_another_way(tmp_path: Path) -> None:

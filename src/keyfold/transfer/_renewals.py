@@ -1,0 +1,119 @@
+"""Items in today's form, also under another primary key, if `Entity.upgrade` gives them one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from keyfold.errors import KeyfoldError
+from keyfold.expressions import And, Comparison, FunctionCall, Path, RequestPrinter
+from keyfold.model import Table
+from keyfold.model._formatting import show_item
+from keyfold.model._schemas import EntitySchema, ItemMismatch
+from keyfold.model._upgrades import is_upgraded
+from keyfold.store._item_patches import is_same_value
+from keyfold.store._item_schemas import find_item_schema
+from keyfold.values import Item, normalise_item, restore_binaries
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMove:
+    """An item that belongs under another primary key, in today's form."""
+
+    entity: str
+    key: Item
+    new_key: Item
+    old: Item = field(repr=False)
+    new: Item = field(repr=False)
+
+    def to_request(self, table: str) -> dict[str, Any]:
+        """Return the transaction that moves the item, if it is unchanged and its new key is free."""
+        (partition, *_), put, delete = self.key, RequestPrinter(), RequestPrinter()
+        taken = FunctionCall("attribute_not_exists", (Path((partition,)),))
+        same = [
+            Comparison("=", Path((name,)), value)
+            for name, value in self.old.items()
+            if name not in self.key
+        ]
+        exists = FunctionCall("attribute_exists", (Path((partition,)),))
+        put_body: dict[str, Any] = {
+            "TableName": table,
+            "Item": restore_binaries(self.new),
+            "ConditionExpression": put.write_condition(taken),
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        put.add_to(put_body)
+        delete_body: dict[str, Any] = {
+            "TableName": table,
+            "Key": restore_binaries(self.key),
+            "ConditionExpression": delete.write_condition(And((exists, *same))),
+        }
+        delete.add_to(delete_body)
+        if delete.values:
+            delete_body["ExpressionAttributeValues"] = restore_binaries(delete.values)
+        return {
+            "TransactItems": [{"Put": put_body}, {"Delete": delete_body}],
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the move as a JSON object, as that of a patch, with the new key."""
+        names = self.new.keys() - self.new_key.keys()
+        return {
+            "entity": self.entity,
+            "key": self.key,
+            "sets": {
+                name: self.new[name]
+                for name in sorted(names)
+                if name not in self.old or not is_same_value(self.old[name], self.new[name])
+            },
+            "removes": sorted(self.old.keys() - self.new.keys()),
+            "new_key": self.new_key,
+        }
+
+
+def find_move(table: Table, item: Item) -> ItemMove | None:
+    """Return the move of a normalised item; None if it has the key that it should have.
+
+    Raises ItemMismatch for an item that matches no entity, or fails validation.
+    """
+    restored = restore_binaries(item)
+    schema = find_item_schema(table, restored)
+    moved = schema.with_new_key(restored)
+    if moved is restored:
+        return None
+    if schema.unique:
+        raise ItemMismatch(
+            "its key would change, which an entity with unique fields does not allow"
+        )
+    new = _make_item(schema, moved)
+    key, new_key = ({name: each[name] for name in table.key.names} for each in (item, new))
+    return ItemMove(schema.name, key, new_key, item, new)
+
+
+def renew_item(table: Table, item: Item) -> Item:
+    """Return a normalised item as its entity stores it today, if an upgrade changes it or its key.
+
+    Raises ItemMismatch.
+    """
+    restored = restore_binaries(item)
+    schema = find_item_schema(table, restored)
+    if schema.upgrade is None:
+        return item
+    moved = schema.with_new_key(restored)
+    if moved is restored and not is_upgraded(schema.decode(restored)):
+        return item
+    return _make_item(schema, moved)
+
+
+def describe_taken(move: ItemMove) -> str:
+    """Return why an item stays where it is, if another one has its new key."""
+    return f"its key should be {show_item(move.new_key)}, which another item has"
+
+
+def _make_item(schema: EntitySchema, item: Mapping[str, Any]) -> Item:
+    try:
+        return normalise_item(schema.encode(schema.decode(item)))[0]
+    except KeyfoldError as error:
+        raise ItemMismatch(str(error)) from error
