@@ -8,11 +8,11 @@ from typing import Any
 
 from keyfold.errors import KeyfoldError
 from keyfold.expressions import And, Comparison, FunctionCall, Path, RequestPrinter
+from keyfold.expressions.comparison import are_equal
 from keyfold.model import Table
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
-from keyfold.model._upgrades import is_upgraded
-from keyfold.store._item_patches import is_same_value
+from keyfold.model._upgrades import upgraded_attributes
 from keyfold.store._item_schemas import find_item_schema
 from keyfold.values import Item, normalise_item, restore_binaries
 
@@ -66,7 +66,7 @@ class ItemMove:
             "sets": {
                 name: self.new[name]
                 for name in sorted(names)
-                if name not in self.old or not is_same_value(self.old[name], self.new[name])
+                if name not in self.old or not are_equal(self.old[name], self.new[name])
             },
             "removes": sorted(self.old.keys() - self.new.keys()),
             "new_key": self.new_key,
@@ -102,7 +102,7 @@ def renew_item(table: Table, item: Item) -> Item:
     if schema.upgrade is None:
         return item
     moved = schema.with_new_key(restored)
-    if moved is restored and not is_upgraded(schema.decode(restored)):
+    if moved is restored and not upgraded_attributes(schema.decode(restored)):
         return item
     return _make_item(schema, moved)
 
