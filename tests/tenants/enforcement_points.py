@@ -23,6 +23,7 @@ from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
 from keyfold.wire.server import Server, make_key_gate
 from keyfold.wire.server._gate import Gate
+from keyfold.wire.server._lookups import PARAMETERS
 from tests.oracle.local import target_of
 from tests.tenants.cases import Call, Case
 from tests.unit.store.known_calls import read_known_calls
@@ -247,6 +248,15 @@ class Rules:
             self._guard.check(access, unique=frozenset() if keeps_unique else None) is not None
             for access in accesses
         ]
+
+    def is_lookup(self, call: Call, accesses: list[Access]) -> bool:
+        """Return whether a server runs a call as a lookup, although the guard denies it."""
+        operation, request = call
+        return (
+            operation == "Query"
+            and PARAMETERS.issuperset(request)
+            and self._guard.find_lookup(accesses[0]) is not None
+        )
 
     def evaluator_denies(self, accesses: list[Access]) -> bool:
         """Return whether the evaluator denies a call with these accesses."""

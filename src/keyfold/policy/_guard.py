@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from keyfold.errors import PrincipalInvalid
@@ -17,9 +17,12 @@ _FORBIDDEN_IN_IDS = "*?$"
 _WHOLE = ("ALL_OLD", "ALL_NEW")
 _PARTIAL = ("SPECIFIC_ATTRIBUTES", "COUNT")
 _PUTS = Right.CREATE | Right.UPDATE
+_GET = Right.GET.value
 # The number of partitions whose rights are cached.
 _MAX_CACHED = 1_000
 _NO_VALUE: AttributeValue = {}
+# Tests whether a lookup shows an item, by the item's partition.
+Shows = Callable[[AttributeValue], bool]
 _NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
 
 
@@ -149,6 +152,27 @@ class Guard:
                     own.clear()
                 own.update((value.get("S"), None))
         return True
+
+    def find_lookup(self, access: Access) -> Shows | None:
+        """Return the test of items that a query may show as a lookup; None if it is no lookup.
+
+        It takes the partition of an item in the table, and is for whole items.
+        """
+        is_lookup = (
+            access.action == "Query"
+            and access.enclosing is None
+            and access.table == self.layout.table
+            and access.index_name in self.role.lookups
+            and access.partition is not None
+        )
+        return self._shows if is_lookup else None
+
+    def _shows(self, partition: AttributeValue) -> bool:
+        """Return whether the role may get all of an item in this partition."""
+        if self.admits(_GET, partition):
+            return True
+        get = Access("GetItem", self.layout.table, rights=Right.GET, partition=(partition,))
+        return self.check(get._replace(attributes=None, select="ALL_ATTRIBUTES")) is None
 
     def check(self, access: Access, *, unique: frozenset[str] | None = None) -> Denial | None:
         """Return why an access is denied; None if it is allowed.

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._access import Access
-from keyfold.policy._guard import Denial, Guard, check_ids
+from keyfold.policy._guard import Denial, Guard, Shows, check_ids
 from keyfold.policy._layouts import Layout
 from keyfold.policy._rights import Role
 from keyfold.values import AttributeValue
@@ -22,10 +22,11 @@ class GuardUnion:
     for a role limits only what that role allows. It has the methods of `Guard`.
     """
 
-    __slots__ = ("_guards", "key_names", "partition", "watches_only_keys")
+    __slots__ = ("_guards", "key_names", "layout", "partition", "watches_only_keys")
 
     def __init__(self, guards: Sequence[Guard]) -> None:
         self._guards = tuple(guards)
+        self.layout = guards[0].layout
         self.key_names, self.partition = guards[0].key_names, guards[0].partition
         # Whether no update can move an item into another tenant's partition of an index.
         self.watches_only_keys = all(guard.watches_only_keys for guard in guards)
@@ -42,6 +43,16 @@ class GuardUnion:
             if guard.admits(right, partition, written):
                 return True
         return False
+
+    def find_lookup(self, access: Access) -> Shows | None:
+        """Return the test of items that a query may show as a lookup; None if it is no lookup.
+
+        It shows what a role with that lookup may read, as `Guard.find_lookup`.
+        """
+        tests = [test for guard in self._guards if (test := guard.find_lookup(access)) is not None]
+        if not tests:
+            return None
+        return lambda partition: any(test(partition) for test in tests)
 
     def check(self, access: Access, *, unique: frozenset[str] | None = None) -> Denial | None:
         """Return why each of the roles denies an access; None if one allows it.

@@ -39,6 +39,8 @@ class Role:
     stands for the whole table. `tenant` names the part of key templates that holds the principal's
     id: in templates with that part, rights are for the principal's own partitions only. `hidden`
     and `fixed` map shards to stored attributes that the role may not see, or may not change.
+    `lookups` names indexes in which the role may look up items by their index key: over the wire,
+    it gets those that it may get by their keys, and learns nothing about the others.
     `unique` names entities whose unique values the role may take and release, or the guards of
     single fields, such as `"Member.email"`; `operations` are further operations of the API that it
     may call on the table. To a principal whose roles are all `is_end_user`, surfaces such as
@@ -54,6 +56,7 @@ class Role:
     hidden: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     fixed: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     unique: frozenset[str] = frozenset()
+    lookups: frozenset[str] = frozenset()
     operations: frozenset[str] = frozenset()
     is_end_user: bool = False
 
@@ -66,6 +69,7 @@ class Role:
         hidden: Mapping[Any, str | Iterable[str]] | None = None,
         fixed: Mapping[Any, str | Iterable[str]] | None = None,
         unique: Any | Iterable[Any] = (),
+        lookups: Any | Iterable[Any] = (),
         operations: str | Iterable[str] = (),
         is_end_user: bool = False,
     ) -> None:
@@ -76,6 +80,7 @@ class Role:
             "hidden": {_name(area): _names(names) for area, names in (hidden or {}).items()},
             "fixed": {_name(area): _names(names) for area, names in (fixed or {}).items()},
             "unique": _names(unique),
+            "lookups": _names(lookups),
             "operations": _names(operations),
             "is_end_user": is_end_user,
         }
@@ -84,8 +89,10 @@ class Role:
 
 
 def _names(given: Any) -> frozenset[str]:
-    """Return the names of one or several shards, entities or attributes."""
-    return frozenset(map(_name, (given,) if isinstance(given, str | type) else given))
+    """Return the names of one or several shards, entities, indexes or attributes."""
+    if isinstance(given, str | type) or hasattr(given, "name"):
+        return frozenset((_name(given),))
+    return frozenset(map(_name, given))
 
 
 def _name(given: Any) -> str:

@@ -26,6 +26,7 @@ def find_role_problems(layout: Layout, role: Role) -> list[str]:
         *_check_names(subject, layout, "fixes", role.fixed),
         *_check_copies(subject, layout, role),
         *_check_unique(subject, layout, role),
+        *_check_lookups(subject, layout, role),
         *_check_operations(subject, role),
     ]
 
@@ -146,6 +147,26 @@ def _check_unique(subject: str, layout: Layout, role: Role) -> Iterator[str]:
             )
         else:
             yield f"{subject} may take unique values of {name}, which has no unique fields."
+
+
+def _check_lookups(subject: str, layout: Layout, role: Role) -> Iterator[str]:
+    hidden = frozenset[str]().union(*role.hidden.values())
+    for name in sorted(role.lookups, key=str):
+        index = layout.indexes.get(name)
+        if index is None:
+            known = ", ".join(layout.indexes) or "none"
+            yield f"{subject} looks up items in {name!r}, which is not an index; known are {known}."
+        elif index.is_local:
+            yield (
+                f"{subject} looks up items in {name}, a local index, which has the partitions of "
+                "the table. Grant Right.QUERY instead."
+            )
+        else:
+            for attribute in sorted(hidden.intersection(index.partition + index.sort)):
+                yield (
+                    f"{subject} looks up items in {name}, whose key would show {attribute!r}, "
+                    "which the role hides."
+                )
 
 
 def _check_operations(subject: str, role: Role) -> Iterator[str]:

@@ -131,7 +131,7 @@ def test_a_customer_may_not_use_bills_sales_and_accounts(ada: Store) -> None:
         Product.query(user="ada"),
         Account.get(account=AccountId(f"A#{ULID}W")),
         OrderNumber.get(id="2026-1"),
-        market.find_by_id("ada@example.com", "user"),
+        market.table.query(market.by_id, id="ada@example.com", tp="user").first(),
         market.table.scan(),
     )
 
@@ -148,6 +148,20 @@ def test_an_order_is_found_by_its_id_only_by_its_owner(store: Store, ada: Store)
     assert ada.run(market.find_by_key(f"O#{ULID}Z")) is None
     # Their own items that their role may not read count as absent, too.
     assert ada.run(market.find_by_key(str(PAYMENT.payment))) is None
+
+
+def test_a_lookup_by_business_id_finds_what_a_role_may_read(store: Store, ada: Store) -> None:
+    user = store.run(User.get(user="ada"))
+    for role in ("customer", "fulfilment", "support"):
+        ids = {"user": "ada"} if role == "customer" else {}
+        principal = store.as_principal(role, **ids)
+        assert principal.run(market.find_by_id("ada@example.com", "user")) == user, role
+    seller = store.as_principal("seller", user="ada")
+    assert seller.run(market.find_by_id("ada@example.com", "user")) is None
+    both = store.as_principal("seller", "customer", user="ada")
+    assert both.run(market.find_by_id("ada@example.com", "user")) == user
+    assert ada.run(market.find_by_id("bob@example.com", "user")) is None
+    assert ada.run(market.find_by_id("eve@example.com", "user")) is None
 
 
 def test_the_reverse_index_shows_users_themselves(ada: Store) -> None:

@@ -70,6 +70,7 @@ patient = clinic.add_role(
         tenant="user",
         can={"notes": READ | WRITE, "files": READ, "catalog": READ},
         unique=[Member],
+        lookups=[by_state, by_key],
         operations=["DescribeTimeToLive"],
     )
 )

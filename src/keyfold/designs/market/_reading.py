@@ -24,7 +24,7 @@ from keyfold.designs.market._items import (
     by_key,
     table,
 )
-from keyfold.requests import Chain, CollectionGet, First
+from keyfold.requests import Chain, CollectionGet
 
 # Access patterns of the design document.
 
@@ -92,9 +92,13 @@ def find_by_key(key: str) -> Chain[Any]:
 
 
 @table.pattern("Lookup by business id")
-def find_by_id(id: str, tp: str) -> First[Any]:  # noqa: A002 - the document's term
-    """Get the item with a business id and a type; None if there is none."""
-    return table.query(by_id, id=id, tp=tp).first()
+def find_by_id(id: str, tp: str) -> Chain[Any]:  # noqa: A002 - the document's term
+    """Get the item with a business id and a type; None if there is none.
+
+    Every principal may run the lookup in the index; only those that may read the item get it.
+    """
+    found = table.query(by_id, id=id, tp=tp).refs().first()
+    return found.lookup_then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=ref.key["sk"]["S"]))
 
 
 class PaymentSummary(BaseModel):

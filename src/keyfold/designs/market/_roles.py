@@ -6,12 +6,17 @@ from keyfold import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.designs.market._items import (
     OrderNumber,
     billing,
+    by_id,
+    by_key,
     orders,
     products,
     profiles,
     rewards,
     table,
 )
+
+# Every role may look items up, and finds those that it may read.
+_LOOKUPS = (by_id, by_key)
 
 # "The profile shard can have read/write access pattern, whereas the Orders or Rewards shards can be
 # read-only for the user". The role is limited to the user's own shards, and excludes bills.
@@ -20,12 +25,13 @@ customer = table.add_role(
         "customer",
         tenant="user",
         can={profiles: READ | WRITE, orders: READ, rewards: READ},
+        lookups=_LOOKUPS,
     )
 )
 
 # Users may change their own products, and everybody may see them.
-seller = table.add_role(Role("seller", tenant="user", can={products: ALL}))
-visitor = table.add_role(Role("visitor", can={products: READ}))
+seller = table.add_role(Role("seller", tenant="user", can={products: ALL}, lookups=_LOOKUPS))
+visitor = table.add_role(Role("visitor", can={products: READ}, lookups=_LOOKUPS))
 
 # The process that writes to the shards that users may not write to: it places orders from carts,
 # empties the carts, and creates the bills and rewards of the orders.
@@ -42,10 +48,16 @@ fulfilment = table.add_role(
             products: READ,
             OrderNumber: ALL,
         },
+        lookups=_LOOKUPS,
     )
 )
 
 # Support staff may read everything except the details of payments.
 support = table.add_role(
-    Role("support", can={EVERYTHING: READ}, hidden={billing: ["card", "holder"]})
+    Role(
+        "support",
+        can={EVERYTHING: READ},
+        hidden={billing: ["card", "holder"]},
+        lookups=_LOOKUPS,
+    )
 )

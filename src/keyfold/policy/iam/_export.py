@@ -144,6 +144,7 @@ class _Exporter:
         for index in self._layout.indexes.values():
             if not index.is_local:
                 self._add_index(index)
+        self._report_lookups()
         self._add_operations()
         self._report_remaining_gaps()
         document = self._statements.to_document()
@@ -353,6 +354,19 @@ class _Exporter:
             for together in group_patterns(listed_patterns):
                 keys = keys_of(together)
                 self._statements.add(sid, ["Query"], [resource], keys, rule)
+
+    def _report_lookups(self) -> None:
+        for name in sorted(self._role.lookups):
+            self._add_gap(
+                "lookups",
+                "narrower",
+                ["Query"],
+                f"index {name}",
+                "IAM cannot limit a query to the items that the role may read, so lookups are left "
+                "out",
+                "Look items up in a service with its own role.",
+                name,
+            )
 
     def _leave_out_index(self, index: IndexLayout) -> bool:
         written = self._setting_actions()

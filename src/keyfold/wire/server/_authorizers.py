@@ -9,6 +9,7 @@ from keyfold.errors import AccessDeniedException, ServiceError
 from keyfold.policy import Access, PrincipalGuard, Right
 from keyfold.policy.accesses import KeyLookup, read_accesses
 from keyfold.policy.iam import EXPLICIT_DENY, PolicyDocument, find_denial, resource_of
+from keyfold.wire.server._lookups import PARAMETERS, Lookup
 
 ACCOUNT = "000000000000"
 
@@ -41,6 +42,10 @@ class Authorizer(Protocol):
         """Return the error of a request that is denied; None if it may be carried out."""
         ...
 
+    def find_lookup(self, request: dict[str, Any]) -> Lookup | None:
+        """Return how to run a Query that is denied as such as a lookup; None if it may not."""
+        ...
+
 
 class AdminAuthorizer:
     """Allows every request."""
@@ -57,6 +62,10 @@ class AdminAuthorizer:
         request: dict[str, Any],  # noqa: ARG002
     ) -> ServiceError | None:
         """Return None: nothing is denied to an administrator."""
+        return None
+
+    def find_lookup(self, request: dict[str, Any]) -> Lookup | None:  # noqa: ARG002
+        """Return None: an administrator may run any Query as it is."""
         return None
 
 
@@ -90,6 +99,19 @@ class RoleAuthorizer:
                     self._principal, access.action, resource, is_explicit=False
                 )
         return None
+
+    def find_lookup(self, request: dict[str, Any]) -> Lookup | None:
+        """Return how to run a Query that is denied as such as a lookup; None if it may not."""
+        if not PARAMETERS.issuperset(request):
+            return None
+        (access,) = read_accesses("Query", request, self._keys)
+        guard = self._guards.get(access.table or "")
+        shows = None if guard is None else guard.find_lookup(access)
+        if guard is None or shows is None or access.index_name is None:
+            return None
+        layout, index = guard.layout, guard.layout.indexes[access.index_name]
+        key = tuple(dict.fromkeys((*layout.key, *index.partition, *index.sort)))
+        return Lookup(layout.table, index.name, guard.partition, shows, key)
 
     def admits(self, operation: str, request: Any) -> bool:
         """Return whether a read is certainly allowed."""
@@ -155,6 +177,10 @@ class PolicyAuthorizer:
         return access_denied_error(
             self._principal, denial.action, resource, is_explicit=is_explicit
         )
+
+    def find_lookup(self, request: dict[str, Any]) -> Lookup | None:  # noqa: ARG002 - Authorizer's signature
+        """Return None: a policy allows a Query as it is, or not at all."""
+        return None
 
     def admits(self, operation: str, request: Any) -> bool:
         """Return whether a read is certainly allowed."""

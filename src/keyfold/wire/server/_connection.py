@@ -319,6 +319,11 @@ class ServerConnection(asyncio.Protocol):
         state = self._state
         started = self._started = state.monotonic()
         answer = state.admit_call(request, call)
+        if answer is None and call.lookup is not None:
+            # It may read many items, so it does not run on the event loop.
+            self._request, self._is_answering = request, True
+            self._run(PreparedRequest(call, None))
+            return
         outcome = state.scheduler.read_inline(call) if answer is None else None
         if not isinstance(outcome, bytes):
             self._request, self._call, self._is_answering = request, call, True

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from keyfold.clocks import Clock
 from keyfold.errors import (
+    AccessDeniedException,
     KeysUnusable,
     PolicyInvalid,
     PrincipalInvalid,
@@ -164,14 +165,20 @@ class OpenGate:
 def find_denial(authorizer: Authorizer, call: WireCall) -> ServiceError | None:
     """Return the error of a call that an authorizer denies; None for an allowed one.
 
-    A body that is not a JSON object gets the engine's error. Raises it if it is not JSON.
+    A Query that is denied as such may be allowed as a lookup, which is then set in the call. A body
+    that is not a JSON object gets the engine's error. Raises it if it is not JSON.
     """
     if authorizer.allows_everything:
         return None
     request = call.request
     if request.__class__ is not dict:
         return SerializationException()
-    return authorizer.find_denial(call.operation, request)
+    denial = authorizer.find_denial(call.operation, request)
+    if isinstance(denial, AccessDeniedException) and call.operation == "Query":
+        call.lookup = authorizer.find_lookup(request)
+        if call.lookup is not None:
+            return None
+    return denial
 
 
 def make_key_gate(

@@ -31,6 +31,7 @@ from keyfold.wire.server._encodings import (
     decode,
     encode,
 )
+from keyfold.wire.server._lookups import Execute, Lookup, run_lookup
 
 Headers = dict[bytes, bytes]
 
@@ -74,13 +75,23 @@ class WireCall:
     the request, they change in `request`.
     """
 
-    __slots__ = ("_body", "_request", "consumed", "content_type", "hides_capacity", "operation")
+    __slots__ = (
+        "_body",
+        "_request",
+        "consumed",
+        "content_type",
+        "hides_capacity",
+        "lookup",
+        "operation",
+    )
 
     def __init__(self, operation: str, body: bytes, content_type: bytes) -> None:
         self.operation = operation
         self.content_type = content_type
         self._body: bytes | None = body
         self._request: Any = None
+        # How to run a Query that its principal may only run as a lookup.
+        self.lookup: Lookup | None = None
         # Whether the server asked for the consumed capacity, and must remove it from the response.
         self.hides_capacity = False
         # The ConsumedCapacity of the response.
@@ -92,6 +103,15 @@ class WireCall:
         if self._body is not None:
             self._request, self._body = parse_body(self._body), None
         return self._request
+
+    def run(self, execute: Execute) -> bytes:
+        """Run the call, and return the JSON of its response; raises what `execute` raises."""
+        if self.lookup is None:
+            return self.write_response(execute(self.operation, self.request))
+        page = run_lookup(execute, self.request, self.lookup)
+        body = self.write_response(page.response)
+        self.consumed = {"TableName": self.lookup.table, "CapacityUnits": page.units}
+        return body
 
     def write_response(self, response: dict[str, Any]) -> bytes:
         """Return the JSON of a response, and keep what it consumed."""

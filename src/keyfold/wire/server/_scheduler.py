@@ -127,7 +127,8 @@ class Scheduler:
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
         """
-        if call.operation in INLINE_READS and self.engine is not None:
+        is_inline = call.operation in INLINE_READS and call.lookup is None
+        if is_inline and self.engine is not None:
             done(self.read_inline(call))
             return True
         if self.is_full:
@@ -173,7 +174,7 @@ class Scheduler:
 
     def _execute(self, call: WireCall) -> Outcome:
         try:
-            return call.write_response(self._service.execute_parsed(call.operation, call.request))
+            return call.run(self._service.execute_parsed)
         except KeyfoldError as error:
             return error
         except Exception as error:  # noqa: BLE001 - the server keeps running, and reports the error
