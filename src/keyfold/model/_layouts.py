@@ -10,6 +10,7 @@ from keyfold.keys import KeyTemplate, read_fields
 from keyfold.keys._annotations import find_type
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._keys import Index, Shard, TableLike
+from keyfold.model._scalars import encode_uuid
 from keyfold.model._schemas import EntitySchema
 from keyfold.policy import (
     Area,
@@ -20,6 +21,7 @@ from keyfold.policy import (
     find_role_problems,
 )
 from keyfold.policy._layouts import pattern_of_parts
+from keyfold.policy._overlaps import find_overlaps
 
 
 class DeclaredTable(TableLike, Protocol):
@@ -80,7 +82,7 @@ def find_policy_problems(table: DeclaredTable, roles: Iterable[Role]) -> list[st
         layout = layout_of(table)
     except KeyfoldError as error:
         return [*problems, str(error).removesuffix(f" [{error.code}]")]
-    problems += layout.find_problems()
+    problems += find_overlaps(layout, listed)
     for role in listed:
         problems += find_role_problems(layout, role)
     return problems
@@ -154,7 +156,8 @@ def _template_of(part: KeyPart) -> KeyTemplate | None:
     field = part.held_by
     kind = find_type(field.annotation)
     # The stored text of other types may differ from the text that a template renders.
-    if not isinstance(kind, type) or not issubclass(kind, str):
+    is_text = isinstance(kind, type) and issubclass(kind, str)
+    if not is_text and field.codec.encode is not encode_uuid:
         return None
     return KeyTemplate.from_types(f"{{{field.name}}}", {field.name: field.annotation}, field.name)
 

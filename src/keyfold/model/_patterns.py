@@ -161,11 +161,18 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 table.name,
                 None if index is None else index.name,
                 str(keys),
-                filters=_filters(request),
+                filters=request.filter is not None or request.test is not None,
             )
         case Scan(table=table, index=index):
             name = None if index is None else index.name
-            yield PatternStep("Scan", table.name, name, "", scans=True, filters=_filters(request))
+            yield PatternStep(
+                "Scan",
+                table.name,
+                name,
+                "",
+                scans=True,
+                filters=request.filter is not None or request.test is not None,
+            )
         case First(query=query) | CollectionGet(query=query):
             yield from _explain(query)
         case Count(query=query):
@@ -201,10 +208,6 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 yield PatternStep(call.operation, tables, None, "; ".join(map(_key_of, members)))
         case _:
             raise TypeError(f"{request!r} cannot be explained")
-
-
-def _filters(request: Query[Any] | Scan[Any]) -> bool:
-    return request.filter is not None or request.test is not None
 
 
 def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:

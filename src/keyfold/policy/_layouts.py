@@ -96,7 +96,7 @@ class Layout:
     """A table as policies see it: its key, its areas and its indexes.
 
     `unique` has the names of the guards of unique fields, by entity. A partition must be in one
-    area at most; `find_problems` reports violations.
+    area at most; `find_overlaps` reports violations.
     """
 
     table: str
@@ -124,36 +124,6 @@ class Layout:
             for template in area.templates
             for name in template.fields
         }
-
-    def find_problems(self) -> list[str]:
-        """Return descriptions of areas that overlap, so that rights cannot be granted separately."""
-        problems: list[str] = []
-        areas = list(self.areas.values())
-        for place, area in enumerate(areas):
-            for other in areas[:place]:
-                example = _find_shared(other, area)
-                if example is not None:
-                    problems.append(
-                        f"{self.table}: {_show(other)} and {_show(area)} can both have the "
-                        f"partition {example}, so rights on one would apply to the other. "
-                        "Change a template, or put both into one shard."
-                    )
-        return problems
-
-
-def _find_shared(one: Area, other: Area) -> str | None:
-    if not one.templates and not other.templates:
-        return "of any name"
-    for mine in one.templates:
-        for theirs in other.templates:
-            found = find_collision([mine], [theirs])
-            if found is not None:
-                return repr(found[0])
-    return None
-
-
-def _show(area: Area) -> str:
-    return f"shard {area.name!r}" if area.is_shard else area.name
 
 
 def pattern_of_parts(template: KeyTemplate) -> tuple[str, ...]:

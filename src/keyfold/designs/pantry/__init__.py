@@ -29,6 +29,9 @@ from keyfold.designs.pantry._items import (
     User,
     by_group,
     by_link_expiry,
+    containers,
+    groups,
+    people,
     table,
 )
 from keyfold.designs.pantry._reading import (
@@ -42,6 +45,7 @@ from keyfold.designs.pantry._reading import (
     list_of_users,
     list_of_users_group,
 )
+from keyfold.designs.pantry._roles import keeper, member, service, user
 from keyfold.designs.pantry._writing import (
     add_container,
     add_food,
@@ -74,6 +78,7 @@ __all__ = [
     "by_group",
     "by_link_expiry",
     "change_food",
+    "containers",
     "create_group",
     "create_join_link",
     "create_user",
@@ -82,14 +87,20 @@ __all__ = [
     "get_container",
     "get_group",
     "get_user",
+    "groups",
     "join_by_link",
+    "keeper",
     "list_of_containers",
     "list_of_expired_join_links",
     "list_of_expired_join_links_of_group",
     "list_of_users",
     "list_of_users_group",
+    "member",
+    "people",
     "remove_food",
     "remove_member",
+    "service",
     "set_categories",
     "table",
+    "user",
 ]

@@ -17,12 +17,18 @@ by_group = Index("UserGroupIndex", key=Key("GroupID", "UserID"))
 by_link_expiry = Index("JoinLinkIndex", key=Key("GroupID", "LinkExpiredDatetime"))
 table = Table("Pantry", key=Key("PK", "SK"), indexes=[by_group, by_link_expiry])
 
+# The partitions of users, of groups and of containers. Their keys are ids alone, so no key says
+# whose it is; rights tell them apart by the ids.
+people = table.shard("{user}", name="people")
+groups = table.shard("{group}", name="groups")
+containers = table.shard("{container}", name="containers")
+
 _LINK = "ShareLink#"
 
 # Users.
 
 
-class User(Entity, table=table, key=("{user}", "USER")):
+class User(Entity, table=table, key=(people, "USER")):
     """A user of the pantry."""
 
     user: UUID = part()
@@ -30,7 +36,7 @@ class User(Entity, table=table, key=("{user}", "USER")):
     email: str = attr("EMailAddress")
 
 
-class Membership(Entity, table=table, key=("{user}", "Group#{group}")):
+class Membership(Entity, table=table, key=(people, "Group#{group}")):
     """The membership of a user in a group; the only items in UserGroupIndex, a sparse index.
 
     An item without `UserID` is read by its key, but is not in the index until a backfill adds it.
@@ -43,7 +49,7 @@ class Membership(Entity, table=table, key=("{user}", "Group#{group}")):
 # Groups.
 
 
-class Group(Entity, table=table, key=("{group}", "Group")):
+class Group(Entity, table=table, key=(groups, "Group")):
     """People who share containers."""
 
     group: UUID = part()
@@ -68,14 +74,14 @@ def _make_set(users: Iterable[Any]) -> Any:
         return users
 
 
-class GroupContainer(Entity, table=table, key=("{group}", "Container#{container}")):
+class GroupContainer(Entity, table=table, key=(groups, "Container#{container}")):
     """The fact that a container belongs to a group."""
 
     group: UUID = part()
     container: UUID = attr("ContainerID")
 
 
-class JoinLink(Entity, table=table, key=("{group}", _LINK + "{time}")):
+class JoinLink(Entity, table=table, key=(groups, _LINK + "{time}")):
     """A link to join a group until it expires; the only items in JoinLinkIndex, a sparse index.
 
     `time` is the expiry as the key has it. Other programs may have written it with another offset
@@ -141,7 +147,7 @@ class FoodChange(BaseModel):
     expiry: datetime | None = None
 
 
-class Container(Entity, table=table, key=("{container}", "Container")):
+class Container(Entity, table=table, key=(containers, "Container")):
     """A food container, such as a fridge. It is in no index, so a change costs one write."""
 
     container: UUID = part()

@@ -1,0 +1,95 @@
+"""Areas that overlap: no key says in which of them a partition is, so their rights may get mixed up.
+
+There is one way to tell partitions of the same form apart: by ids that are never given twice. A
+role that may use nothing but the partition of its own id needs no more than that id. So areas may
+have the form of their partitions in common if it is a UUID or a typed id, and if no role has rights
+that reach beyond its own in one of them alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from keyfold.keys import KeyTemplate, find_collision
+from keyfold.keys._formats import UlidFormat, UuidFormat
+from keyfold.policy._layouts import Area, Layout
+from keyfold.policy._rights import EVERYTHING, Right, Role
+
+
+def find_overlaps(layout: Layout, roles: Iterable[Role]) -> list[str]:
+    """Return descriptions of areas that overlap, so that rights cannot be granted separately."""
+    listed, areas = list(roles), list(layout.areas.values())
+    return [
+        f"{layout.table}: {problem}"
+        for place, area in enumerate(areas)
+        for other in areas[:place]
+        for problem in _find_problems(other, area, listed)
+    ]
+
+
+def _find_problems(one: Area, other: Area, roles: list[Role]) -> Iterator[str]:
+    example = _find_shared(one, other)
+    if example is None:
+        return
+    fact = f"{_show(one)} and {_show(other)} can both have the partition {example}"
+    if not _has_unique_ids(one) or not _has_unique_ids(other):
+        yield (
+            f"{fact}, so rights on one would apply to the other. "
+            "Change a template, or put both into one shard."
+        )
+        return
+    for role in roles:
+        if not _keeps_apart(role, one, other):
+            yield (
+                f"{fact}, and role {role.name!r} has rights on one that would apply to the other. "
+                "Give it the same rights on both, or only those to partitions of its own tenant."
+            )
+
+
+def _keeps_apart(role: Role, one: Area, other: Area) -> bool:
+    """Return whether no right of a role on one area would apply to partitions of the other."""
+    mine, theirs = _rules_on(role, one), _rules_on(role, other)
+    if mine == theirs and _is_own(role, one) == _is_own(role, other):
+        return True
+    granted = [area for area, rules in ((one, mine), (other, theirs)) if rules[0]]
+    return len(granted) == 1 and _is_own(role, granted[0])
+
+
+def _rules_on(role: Role, area: Area) -> tuple[Right, frozenset[str], frozenset[str]]:
+    none = frozenset[str]()
+    return (
+        role.can.get(area.name, Right(0)) | role.can.get(EVERYTHING, Right(0)),
+        role.hidden.get(area.name, none) | role.hidden.get(EVERYTHING, none),
+        role.fixed.get(area.name, none) | role.fixed.get(EVERYTHING, none),
+    )
+
+
+def _is_own(role: Role, area: Area) -> bool:
+    """Return whether the role may use no partition of an area but that of its own id."""
+    return all(template.fields == (role.tenant,) for template in area.templates)
+
+
+def _has_unique_ids(area: Area) -> bool:
+    """Return whether every partition of an area is that of a UUID or a typed id, and of nothing else."""
+    return bool(area.templates) and all(map(_is_unique_id, area.templates))
+
+
+def _is_unique_id(template: KeyTemplate) -> bool:
+    return len(template.parts) == 1 and isinstance(
+        template.parts[0].format, UuidFormat | UlidFormat
+    )
+
+
+def _find_shared(one: Area, other: Area) -> str | None:
+    if not one.templates and not other.templates:
+        return "of any name"
+    for mine in one.templates:
+        for theirs in other.templates:
+            found = find_collision([mine], [theirs])
+            if found is not None:
+                return repr(found[0])
+    return None
+
+
+def _show(area: Area) -> str:
+    return f"shard {area.name!r}" if area.is_shard else area.name
