@@ -149,7 +149,7 @@ def test_a_role_that_iam_cannot_express_exits_with_one(run: Run) -> None:
             ["--role", "absent"],
             "there is no role 'absent'; Shop, Logs declares customer, nobody, packer.",
         ),
-        (["pantry", "--role", "absent"], "declares none."),
+        (["pantry", "--role", "absent"], "Pantry declares keeper, member, service, user."),
         (["--role", "customer", "--region", "Frankfurt"], "'Frankfurt' is not a region."),
         (
             ["--role", "customer", "--account", "12"],

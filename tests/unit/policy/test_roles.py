@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Literal
+from uuid import UUID
 
 import pytest
 
@@ -290,6 +291,60 @@ def test_areas_of_a_table_with_roles_must_not_overlap() -> None:
         f"Small: shard 'own' and Beside can both have the partition 'U#a', {consequence} {advice}",
         f"Small: shard 'loose' and Beside can both have the partition 'U#x', {consequence} {advice}",
     ]
+
+
+def _share_ids(*roles: Role) -> Table:
+    """A table whose users and groups have partitions of one form: a UUID."""
+    club = Table("Club", key=Key("pk", "sk"))
+    users, groups = club.shard("{user}", name="users"), club.shard("{group}", name="groups")
+
+    class User(Entity, table=club, key=(users, "USER")):
+        user: UUID = part()
+
+    class Group(Entity, table=club, key=(groups, "GROUP")):
+        group: UUID = part()
+
+    for role in roles:
+        club.add_role(role)
+    return club
+
+
+@pytest.mark.parametrize(
+    "role",
+    [
+        Role("one", tenant="user", can={"users": ALL}),
+        Role("one", can={"users": READ, "groups": READ}),
+        Role("one", can={EVERYTHING: ALL}),
+        Role("one", can={}),
+    ],
+    ids=repr,
+)
+def test_areas_may_share_ids_if_a_role_has_only_its_own(role: Role) -> None:
+    _share_ids(role).check()
+
+
+@pytest.mark.parametrize(
+    "role",
+    [
+        Role("one", can={"users": READ}),
+        Role("one", can={"users": READ, "groups": ALL}),
+        Role("one", tenant="user", can={"groups": READ}),
+        Role("one", tenant="user", can={"users": READ, "groups": READ}),
+        Role("one", can={EVERYTHING: READ, "users": ALL}),
+    ],
+    ids=repr,
+)
+def test_areas_may_not_share_ids_if_rights_would_apply_to_both(role: Role) -> None:
+    with pytest.raises(DeclarationInvalid, match="role 'one' has rights on one that would apply"):
+        _share_ids(role).check()
+
+
+def test_the_own_partition_is_the_only_one_among_those_of_one_form() -> None:
+    club = _share_ids(Role("one", tenant="user", can={"users": ALL}))
+    own, other = str(UUID(int=1)), str(UUID(int=2))
+    guard = Guard(layout_of(club), club.roles["one"], {"user": own})
+    assert guard.admits(Right.GET.value, {"S": own})
+    assert not guard.admits(Right.GET.value, {"S": other})
 
 
 def test_shards_may_overlap_in_a_table_without_roles() -> None:

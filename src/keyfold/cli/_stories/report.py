@@ -57,15 +57,15 @@ def tell_stories(
     url: str,
     *,
     now: datetime,
-    designs: Iterable[str] = tuple(STORIES),
+    designs: Iterable[str] | None = None,
     on_design: Callable[[str], None] = lambda _: None,
 ) -> list[StoryReport]:
-    """Create the tables of these designs in a database, and tell their stories.
+    """Create the tables of these designs, or of all, in a database, and tell their stories.
 
     Each actor has the rights of their roles. Time begins at `now`, and passes as the stories say.
     Raises WriteRefused, before anything is written, if one of the tables has items.
     """
-    names = list(designs)
+    names = list(STORIES if designs is None else designs)
     tables = [STORIES[name].table for name in names]
     reports: list[StoryReport] = []
     clock, log = StoryClock(now), CallLog(tables)
