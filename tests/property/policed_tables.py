@@ -49,6 +49,8 @@ TEMPLATES = (
     "P/{x}/{y}",
     "{x}@{y}",
 )
+# Sort keys by which tenants that share a partition are told apart, and others.
+SORT_TEMPLATES = ((), ("/{user}/{x}",), ("/{x}/{user}",), ("{user}",), ("{x}",))
 INDEX_TEMPLATES = ("O#{user}", "O#{user}#{kind}", "O#{user}#{no:02}", "C#{cart}", "{x}", None)
 NAMES = ("a", "b", "c", "owner", "where")
 
@@ -59,6 +61,10 @@ OPERATIONS = (
 )
 
 TEXTS = st.sampled_from([OWN, FOREIGN, "", "big", "01", "001", "1", "a#b", "a/b", "*", "x", "é"])
+SORT_KEYS = st.sampled_from(
+    [{"S": text} for text in ("ada", "bob", "/ada/x", "/bob/x", "/x/ada", "/x/bob", "/ada/", "/a")]
+)
+SORT_CONDITIONS = ("sk = :s", "begins_with(sk, :s)", "sk BETWEEN :s AND :s", "sk > :s")
 
 
 def template_of(text: str) -> KeyTemplate:
@@ -80,6 +86,7 @@ def areas(draw: st.DrawFn) -> dict[str, Area]:
             frozenset({"pk", "sk", *names}),
             is_shard=True,
             unique=draw(st.sampled_from([frozenset[str](), frozenset({"a"} & names)])),
+            sort_templates=tuple(map(template_of, draw(st.sampled_from(SORT_TEMPLATES)))),
         )
     if draw(st.integers(0, 4)) == 0:
         made["Other"] = Area("Other", (), ("Other",), frozenset({"pk", "sk", "a"}))
@@ -196,7 +203,7 @@ class Requests:
         return {"pk": self.partition(data), "sk": self._sort(data)}
 
     def _sort(self, data: st.DataObject) -> dict[str, str]:
-        return self.value(data, self.layout.key[1])
+        return data.draw(SORT_KEYS) if data.draw(st.booleans()) else self.value(data, "sk")
 
     def value(self, data: st.DataObject, name: str) -> dict[str, str]:
         for index in self.layout.indexes.values():
@@ -268,6 +275,9 @@ class Requests:
             )
         terms = [f"#p{place} = :v{place}" for place in range(len(names))]
         placeholders = {f"#p{place}": name for place, name in enumerate(names)}
+        if index is None and data.draw(st.booleans()):
+            terms.append(data.draw(st.sampled_from(SORT_CONDITIONS)))
+            values[":s"] = data.draw(SORT_KEYS)
         page = self.page(data)
         return {
             **page,

@@ -114,6 +114,7 @@ def _make_area(
         _find_copies(members),
         frozenset(unique),
         tuple({frozenset({field.stored, *field.former}): None for field in renamed}),
+        _sort_templates_of(members),
     )
 
 
@@ -146,6 +147,17 @@ def _templates_of(members: list[EntitySchema]) -> tuple[KeyTemplate, ...]:
         template = _template_of(schema.partition)
         if template is not None:
             found.setdefault((template.text, pattern_of_parts(template)), template)
+    return tuple(found.values())
+
+
+def _sort_templates_of(members: list[EntitySchema]) -> tuple[KeyTemplate, ...]:
+    """Return the templates of sort keys; none if an entity may have any sort key."""
+    found: dict[object, KeyTemplate] = {}
+    for schema in members:
+        template = None if schema.sort is None else _template_of(schema.sort)
+        if template is None:
+            return ()
+        found.setdefault((template.text, pattern_of_parts(template)), template)
     return tuple(found.values())
 
 

@@ -27,6 +27,10 @@ class Access(NamedTuple):
     # The values of the partition key, several for an index with several partition attributes;
     # None if it is not limited to one partition.
     partition: tuple[AttributeValue, ...] | None = None
+    # The sort key of its item; None if it may be about several items.
+    sort_key: AttributeValue | None = None
+    # The text that the sort keys of all its items start with, as far as the call says.
+    sort_prefix: str = ""
     # The top-level attributes that it names: keys, and those that it reads, writes, or uses in
     # conditions and filters. None if it reads whole items.
     attributes: frozenset[str] | None = frozenset()

@@ -292,6 +292,11 @@ class Guard:
         missing = access.rights.value & ~grant.rights
         if missing:
             return _deny(access, _missing_right_message(self.role.name, access.rights, grant))
+        own, tenant = grant.own_items, self._tenant
+        if own is not None and (tenant is None or not own.has(access, tenant)):
+            where = join_names([name for name, _ in grant.parts])
+            fact = f"{where}: {self.role.name} may only use items of its own {self.role.tenant}"
+            return _deny(access, fact)
         if grant.hidden or grant.fixed:
             fact = self._find_field_problem(access, grant)
             if fact is not None:

@@ -20,7 +20,8 @@ class Area:
     text. An area without templates has all partitions that no other area has. `attributes` are
     the stored names of all that its entities declare, including keys. `copies` maps an attribute
     to the key attributes derived from it; `unique` are the attributes with unique values. `names`
-    has, for each renamed attribute, all names under which it may be stored.
+    has, for each renamed attribute, all names under which it may be stored. `sort_templates` are
+    those of the sort key; none if an entity of the area has any sort keys.
     """
 
     name: str
@@ -31,6 +32,15 @@ class Area:
     copies: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     unique: frozenset[str] = frozenset()
     names: tuple[frozenset[str], ...] = ()
+    sort_templates: tuple[KeyTemplate, ...] = ()
+
+    def is_shared_by(self, tenant: str) -> bool:
+        """Return whether tenants share its partitions, and every sort key names the tenant."""
+        return (
+            not any(tenant in template.fields for template in self.templates)
+            and bool(self.sort_templates)
+            and all(tenant in template.fields for template in self.sort_templates)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +127,17 @@ class Layout:
         return frozenset[str]().union(*(self.unique.get(each, {each}) for each in given))
 
     def find_parts(self) -> set[str]:
-        """Return the names of all parts in partition templates."""
-        return {
-            name
-            for area in self.areas.values()
-            for template in area.templates
-            for name in template.fields
+        """Return the names of parts by which tenants can be told apart.
+
+        Those are the parts of partition templates, and those that all sort keys of an area have.
+        """
+        areas = self.areas.values()
+        parts = {name for area in areas for each in area.templates for name in each.fields}
+        in_sort_keys = {
+            name for area in areas for each in area.sort_templates for name in each.fields
         }
+        shared = {name for name in in_sort_keys if any(area.is_shared_by(name) for area in areas)}
+        return parts | shared
 
 
 def pattern_of_parts(template: KeyTemplate) -> tuple[str, ...]:

@@ -75,8 +75,8 @@ def _check_tenant(subject: str, layout: Layout, role: Role) -> Iterator[str]:
     if role.tenant not in parts:
         known = ", ".join(sorted(parts)) or "none"
         yield (
-            f"{subject} has the tenant {role.tenant!r}, which is not a part of any partition "
-            f"template; the parts are {known}."
+            f"{subject} has the tenant {role.tenant!r}, which is neither a part of a partition "
+            f"template nor of all sort keys of a partition; such parts are {known}."
         )
 
 

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from keyfold.api import TableKeyNames
 from keyfold.keys import KeyTemplate, find_collision
 from keyfold.policy._layouts import Area, IndexLayout, Layout, pattern_of_parts
+from keyfold.policy._own_items import OwnItems, find_own_items
 from keyfold.policy._rights import EVERYTHING, Right, Role
 
 NOTHING = Right(0)
@@ -35,11 +36,13 @@ class Grant:
     closed: frozenset[str] = frozenset()
     # Unique attributes, which only a store may set.
     unique: frozenset[str] = frozenset()
+    # Tells the tenant's items from others of the same partition; None if all of them are its own.
+    own_items: OwnItems | None = None
 
     @property
     def has_only_rights(self) -> bool:
-        """Whether nothing is hidden or fixed, so that rights alone decide."""
-        return not self.hidden and not self.fixed
+        """Whether rights alone decide: nothing is hidden or fixed, no item is another tenant's."""
+        return not self.hidden and not self.fixed and self.own_items is None
 
 
 _NO_GRANT = Grant(0, frozenset(), frozenset(), frozenset(), ())
@@ -240,6 +243,7 @@ def _grant(layout: Layout, role: Role, area: Area) -> Grant:
         ((area.name, rights.value),),
         _find_closed(layout, hidden),
         frozenset() if may_do_anything(role) else area.unique,
+        find_own_items(area, role.tenant, _match_of),
     )
 
 
@@ -341,6 +345,9 @@ def _group_disjoint(templates: Iterable[KeyTemplate]) -> list[list[KeyTemplate]]
 def _find_tenant_templates(layout: Layout, role: Role) -> Iterable[KeyTemplate]:
     """Yield templates with the tenant, one for each format that the tenant's id must have."""
     templates = [each for area in layout.areas.values() for each in area.templates]
+    for area in layout.areas.values():
+        if role.tenant is not None and area.is_shared_by(role.tenant):
+            templates += area.sort_templates
     for index in layout.indexes.values():
         for entry in index.entries:
             templates += (each for each in entry.templates if each is not None)

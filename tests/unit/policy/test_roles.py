@@ -92,12 +92,12 @@ def test_a_role_with_a_tenant_may_not_have_everything() -> None:
     ]
 
 
-def test_a_tenant_must_be_a_part_of_a_partition_key() -> None:
-    # `id` is part of a sort key only.
+def test_a_tenant_must_be_a_part_of_a_key() -> None:
+    # `id` is in some of the sort keys of its partitions, but not in all.
     assert problems_of(Role("r", tenant="id", can={"notes": READ})) == [
         (
-            "has the tenant 'id', which is not a part of any partition template; the parts are "
-            "box, topic, user."
+            "has the tenant 'id', which is neither a part of a partition template nor of all "
+            "sort keys of a partition; such parts are box, name, topic, user."
         )
     ]
 

@@ -60,6 +60,7 @@ from keyfold.designs.letsgo._platform import (
     revoke_invitation,
     update_tenant,
 )
+from keyfold.designs.letsgo._roles import identity, member
 
 __all__ = [
     "INVITATION_LASTS",
@@ -92,11 +93,13 @@ __all__ = [
     "get_item",
     "get_membership",
     "get_tenant",
+    "identity",
     "list_identities_of_tenant",
     "list_invitations",
     "list_items",
     "list_tenants_of_identity",
     "make_identity_id",
+    "member",
     "put_identity",
     "put_item",
     "read_identity_id",

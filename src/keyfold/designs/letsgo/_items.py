@@ -72,8 +72,9 @@ class Item(Entity, metaclass=_ItemMeta, extra="allow"):
                 problem = "it has a category but no key."
             if problem is not None:
                 raise DeclarationInvalid((f"{cls.__name__}: {problem}",))
-            literal = category.replace("{", "{{").replace("}", "}}")
-            options |= {"table": table, "key": (literal, options["key"])}
+            # A category is a shard, so that it may have several entities.
+            shard = table.shard(category.replace("{", "{{").replace("}", "}}"), name=category)
+            options |= {"table": table, "key": (shard, options["key"])}
         elif "key" in options and not options.get("fallback", False):
             raise DeclarationInvalid((f"{cls.__name__}: it has a key but no category.",))
         super().__init_subclass__(**options)

@@ -65,6 +65,7 @@ def _get_access(
         target.table,
         rights=Right.GET,
         partition=target.partition_of(key),
+        sort_key=target.sort_key_of(key),
         attributes=None if projection is None else named,
         named=named,
         select="ALL_ATTRIBUTES" if projection is None else "SPECIFIC_ATTRIBUTES",
@@ -79,7 +80,8 @@ def read_query(request: dict[str, Any], keys: KeyLookup) -> list[Access]:
     partition = target.partition_queried(condition, request.get("IndexName"))
     named = frozenset(condition.constraints)
     access = _page_access("Query", target, request, named, parameters.filter, parameters.projection)
-    return [access._replace(partition=partition)]
+    sort_key, prefix = target.sort_keys_queried(condition, request.get("IndexName"))
+    return [access._replace(partition=partition, sort_key=sort_key, sort_prefix=prefix)]
 
 
 def read_scan(request: dict[str, Any], keys: KeyLookup) -> list[Access]:

@@ -44,7 +44,7 @@ UNRESTRICTED = ActionRule()
 
 def find_action_rule(action: str, grant: Grant) -> ActionRule | None:
     """Return how a grant allows an action; None if it does not, or if IAM cannot express it."""
-    if ITEM_ACTIONS[action].value & ~grant.rights:
+    if ITEM_ACTIONS[action].value & ~grant.rights or grant.own_items is not None:
         return None
     if action in ("BatchGetItem", "GetItem"):
         return read_rule(grant)
@@ -82,6 +82,15 @@ def find_gaps(grant: Grant) -> list[Gap]:
     def narrow(kind: str, actions: set[str], fact: str, advice: str) -> None:
         gaps.append(Gap(kind, "narrower", frozenset(actions), where, fact, advice))
 
+    if grant.own_items is not None:
+        narrow(
+            "sort-keys",
+            {name for name, rights in ITEM_ACTIONS.items() if rights.value & grant.rights},
+            "its tenants share a partition, and IAM sees no sort keys, so it cannot tell their items "
+            "apart, and everything there is left out",
+            "Let a service with its own role act for them, and check the role there.",
+        )
+        return gaps
     puts, deletes = grant.rights & _PUTS.value, grant.rights & Right.DELETE.value
     if puts and puts != _PUTS.value:
         allowed, missing = (

@@ -41,6 +41,7 @@ def test_a_get_reads_a_whole_item_of_one_partition() -> None:
         "Shop",
         rights=Right.GET,
         partition=OWN,
+        sort_key=KEY["sk"],
         attributes=None,
         named=frozenset({"pk", "sk"}),
         select="ALL_ATTRIBUTES",

@@ -1,0 +1,66 @@
+"""Items that tenants share a partition for: whose is an item, by its sort key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from keyfold.keys import KeyTemplate, find_collision
+from keyfold.policy._access import Access
+from keyfold.policy._layouts import Area
+
+
+@dataclass(frozen=True, slots=True)
+class OwnItems:
+    """Tells whether the items of an access belong to a tenant, in an area of several tenants.
+
+    `matches` has a pattern for each template of the sort key, with the tenant as a group. A range
+    of sort keys is a tenant's if all of them start with one of the `prefixes`, which are given by
+    the texts before and after the tenant.
+    """
+
+    matches: tuple[Callable[[str], re.Match[str] | None], ...]
+    prefixes: tuple[tuple[str, str], ...]
+
+    def has(self, access: Access, tenant: str) -> bool:
+        """Return whether an access is limited to items of a tenant, whatever is stored."""
+        if access.index_name is not None:
+            # The sort key of an index is another attribute.
+            return False
+        if access.sort_key is None:
+            text = access.sort_prefix
+            return any(text.startswith(before + tenant + after) for before, after in self.prefixes)
+        text = access.sort_key.get("S", "")
+        found = [each for match in self.matches if (each := match(text)) is not None]
+        return bool(found) and all(each["tenant"] == tenant for each in found)
+
+
+def find_own_items(
+    area: Area,
+    tenant: str | None,
+    match_of: Callable[[KeyTemplate, str | None], Callable[[str], re.Match[str] | None]],
+) -> OwnItems | None:
+    """Return how the items of an area are told apart by tenant; None if its partitions are.
+
+    `match_of` compiles a template to a pattern with the tenant as a group.
+    """
+    if tenant is None or not area.is_shared_by(tenant):
+        return None
+    matches = tuple(match_of(template, tenant) for template in area.sort_templates)
+    return OwnItems(matches, tuple(_find_prefixes(area.sort_templates, tenant)))
+
+
+def _find_prefixes(templates: Sequence[KeyTemplate], tenant: str) -> list[tuple[str, str]]:
+    """Return the texts before and after the tenant, for templates that begin with it."""
+    return [
+        (template.parts[0].before, template.parts[1].before)
+        for template in templates
+        if len(template.parts) > 1
+        and template.parts[0].name == tenant
+        # An id cannot contain the delimiter after it, so no other tenant's keys have the prefix.
+        and template.parts[1].before
+        and all(
+            other is template or find_collision([template], [other]) is None for other in templates
+        )
+    ]
