@@ -259,8 +259,9 @@ def _print_summary(verb: str, summary: Summary) -> None:
     console = make_console()
     resumed = ", resumed from an earlier run" if summary.is_resumed else ""
     units = show_units(summary.read_units, summary.write_units)
+    renewed = f" ({summary.renewed:,} brought up to date)" if summary.renewed else ""
     console.print(
-        f"{summary.table}: {verb} {count_of(summary.items, 'item')}, "
+        f"{summary.table}: {verb} {count_of(summary.items, 'item')}{renewed}, "
         f"{show_size(summary.size_bytes)}, "
         f"in {summary.seconds:.2f} s{units}{resumed}"
     )

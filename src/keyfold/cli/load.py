@@ -49,6 +49,10 @@ def load(
     ] = None,
     create: _transfers.CreateOption = False,
     merge: _transfers.MergeOption = False,
+    as_is: Annotated[
+        bool,
+        typer.Option("--as-is", help="Write items as they are, without bringing them up to date."),
+    ] = False,
     segments: _transfers.SegmentsOption = 4,
     read_rate: _transfers.ReadRateOption = None,
     write_rate: _transfers.WriteRateOption = None,
@@ -94,5 +98,6 @@ def load(
             form=None if form is None else form.value,
             declared=declared,
             entity=entity,
+            as_is=as_is,
         )
     _transfers.print_summaries("loaded", [summary], as_json=as_json)

@@ -36,7 +36,7 @@ class Classifier:
     `ttl` names the TTL attribute. Items that have expired by `expired_at` are counted separately,
     since DynamoDB may delete them at any time. `checks_writes` if items are rejected whose keys or
     computed fields contradict their fields, or whose partition keys are reserved. `renews`
-    if items are written as `Entity.upgrade` has them today, also under another key.
+    if items are also written as their entities store them today.
     """
 
     table: Table | None
@@ -45,15 +45,11 @@ class Classifier:
     checks_writes: bool = False
     renews: bool = False
 
-    def renew(self, item: Item) -> Item:
-        """Return a normalised item in the form in which it is to be written; raises ItemMismatch."""
-        if not self.renews or self.table is None or self.is_guard(item):
-            return item
-        return renew_item(self.table, item)
-
-    def classify(self, item: Item) -> str:
-        """Return the entity name of a normalised item to write; raises ItemMismatch."""
-        return self._name_entity(item, checks_writes=self.checks_writes)
+    def classify(self, item: Item) -> tuple[str, Item]:
+        """Return the entity name of a normalised item, and the item to write; raises ItemMismatch."""
+        if self.renews and self.table is not None and not self.is_guard(item):
+            return renew_item(self.table, item)
+        return self._name_entity(item, checks_writes=self.checks_writes), item
 
     def _name_entity(self, item: Item, *, checks_writes: bool) -> str:
         if self.table is None:

@@ -16,6 +16,9 @@ from keyfold.transfer._sources import ItemSource, SourceBatch
 from keyfold.transfer._tallies import EntityComparison, Tallies, compare
 from keyfold.transfer._targets import ClassifiedItem, Target
 
+# The count of items that were brought up to date, in a checkpoint.
+RENEWED = "renewed"
+
 BatchHandler = Callable[[str, SourceBatch], BatchOutcome]
 
 
@@ -25,7 +28,8 @@ class Summary:
 
     `items` and `rejects` include those of the interrupted runs that the job resumed; `seconds`
     and the capacity units are those of the last run. `comparisons` is empty if source and target
-    were not compared.
+    were not compared. `renewed` counts the items that were not in the form of their declaration,
+    and were brought into it.
     """
 
     table: str
@@ -39,6 +43,7 @@ class Summary:
     is_resumed: bool
     comparisons: tuple[EntityComparison, ...]
     entities: dict[str, int]
+    renewed: int = 0
 
     @property
     def is_good(self) -> bool:
@@ -52,6 +57,7 @@ class Summary:
             "items": self.items,
             "entities": self.entities,
             "bytes": self.size_bytes,
+            "renewed": self.renewed,
             "rejected": self.rejects,
             "rejects_file": self.rejects_file,
             "seconds": round(self.seconds, 3),
@@ -158,10 +164,10 @@ class TransferJob:
     def _handle(self, segment: str, batch: SourceBatch) -> BatchOutcome:
         classified: list[ClassifiedItem] = []
         rejects = list(batch.rejects)
+        changed = 0
         for item in batch.items:
             try:
-                renewed = self.classifier.renew(item)
-                entity = self.classifier.classify(renewed)
+                entity, renewed = self.classifier.classify(item)
             except ItemMismatch as error:
                 rejects.append(Reject(str(error), item))
                 continue
@@ -169,6 +175,7 @@ class TransferJob:
                 continue
             if self.only is None or entity == self.only:
                 classified.append(ClassifiedItem(entity, renewed))
+                changed += renewed is not item
         written = self.target.write(segment, classified)
         tallies = Tallies()
         for each in written.accepted:
@@ -179,6 +186,7 @@ class TransferJob:
             tallies=tallies,
             lengths=written.lengths,
             rejects=[*rejects, *written.rejects],
+            counts={RENEWED: changed} if changed else {},
         )
 
     def _verify(self) -> tuple[EntityComparison, ...]:

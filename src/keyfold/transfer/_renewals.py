@@ -1,4 +1,7 @@
-"""Items in today's form, also under another primary key, if `Entity.upgrade` gives them one."""
+"""Items in today's form, also under another primary key, if `Entity.upgrade` gives them one.
+
+A load renews items before they are written, so that they need no backfill.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from keyfold.errors import KeyfoldError
 from keyfold.expressions import And, Comparison, FunctionCall, Path, RequestPrinter
 from keyfold.expressions.comparison import are_equal
 from keyfold.model import Table
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
-from keyfold.model._upgrades import upgraded_attributes
+from keyfold.store._item_checks import read_writable
+from keyfold.store._item_patches import find_patch
 from keyfold.store._item_schemas import find_item_schema
 from keyfold.values import Item, normalise_item, restore_binaries
 
@@ -92,19 +98,28 @@ def find_move(table: Table, item: Item) -> ItemMove | None:
     return ItemMove(schema.name, key, new_key, item, new)
 
 
-def renew_item(table: Table, item: Item) -> Item:
-    """Return a normalised item as its entity stores it today, if an upgrade changes it or its key.
+def renew_item(table: Table, item: Item) -> tuple[str, Item]:
+    """Return the entity name of a normalised item, and the item as its entity stores it today.
 
-    Raises ItemMismatch.
+    Returns the item itself if it is up to date. Its key may change: where `upgrade` returns another,
+    and where the key is written in another way than the entity writes it. Raises ItemMismatch as
+    `read_writable` does.
     """
     restored = restore_binaries(item)
-    schema = find_item_schema(table, restored)
-    if schema.upgrade is None:
-        return item
-    moved = schema.with_new_key(restored)
-    if moved is restored and not upgraded_attributes(schema.decode(restored)):
-        return item
-    return _make_item(schema, moved)
+    schema = table.find_schema(restored)
+    moved: Item = dict(schema.with_new_key(restored))
+    made = _encode(schema, schema.decode(moved))
+    if not item.keys() >= {*table.key.names}:
+        return schema.name, item  # the service refuses it
+    if made == restored and not schema.reserved:
+        return schema.name, item
+    read_writable(table, moved)
+    current = normalise_item({**moved, **{name: made[name] for name in table.key.names}})[0]
+    _, patch = find_patch(table, current)
+    if patch is not None:
+        kept = {name: current[name] for name in current if name not in patch.removes}
+        current = {**kept, **patch.sets}
+    return schema.name, item if current == item else current
 
 
 def describe_taken(move: ItemMove) -> str:
@@ -113,7 +128,11 @@ def describe_taken(move: ItemMove) -> str:
 
 
 def _make_item(schema: EntitySchema, item: Mapping[str, Any]) -> Item:
+    return normalise_item(_encode(schema, schema.decode(item)))[0]
+
+
+def _encode(schema: EntitySchema, value: BaseModel) -> Item:
     try:
-        return normalise_item(schema.encode(schema.decode(item)))[0]
+        return schema.encode(value)
     except KeyfoldError as error:
         raise ItemMismatch(str(error)) from error

@@ -15,7 +15,7 @@ from keyfold.transfer._checkpoints import Checkpoint, locked
 from keyfold.transfer._csv import CsvSource, CsvTarget, is_csv
 from keyfold.transfer._entities import Classifier
 from keyfold.transfer._files import ExportTarget, LinesTarget
-from keyfold.transfer._job import Summary, TransferJob
+from keyfold.transfer._job import RENEWED, Summary, TransferJob
 from keyfold.transfer._lines import LinesSource, open_lines_source
 from keyfold.transfer._plain_json import ItemReader
 from keyfold.transfer._progress import ProgressCallback, ProgressMeter, ignore_progress
@@ -165,20 +165,24 @@ def load_table(
     form: LoadForm | None = None,
     declared: Table | None = None,
     entity: str | None = None,
+    as_is: bool = False,
 ) -> Summary:
     """Write the items of a file or a folder to a table.
 
     `form` is as for `dump_table`, or `"json"` (an array of items, or items one after another); the
-    content of a file tells, if it is None. The items are DynamoDB JSON or plain JSON. With a declaration, items that do not match it
-    go to the rejects file, as do those whose index keys or computed fields contradict their fields,
-    and those with a unique value that another item has; guards are made for the others, and a
-    missing table can be created. Items that `Entity.upgrade` changes are written in today's form,
-    also under another primary key. `entity` names the entity of a CSV file; for other files, only its
-    items are loaded. Raises SourceUnreadable, TableMissing, TargetNotEmpty, CheckpointUnusable, and
-    WriteRefused for a table that keeps values unique, if there is no declaration.
+    content of a file tells, if it is None. The items are DynamoDB JSON or plain JSON.
+
+    With a declaration, items that do not match it go to the rejects file, as do those whose keys or
+    computed fields contradict their fields, and those with a unique value that another item has;
+    guards are made for the others, and a missing table can be created. Items of JSON files are
+    written as their entities store them now, as a backfill would; `as_is` writes them as they are.
+    `entity` names the entity of a CSV file; for other files, only its items are loaded. Raises
+    SourceUnreadable, TableMissing, TargetNotEmpty, CheckpointUnusable, and WriteRefused for a table
+    that keeps values unique, if there is no declaration.
     """
     writer = Caller(target.executor, options.environment, options.write_rate)
-    description = {"command": "load", "declared": _name_of(declared), "entity": entity}
+    description: dict[str, Any] = {"command": "load", "declared": _name_of(declared)}
+    description |= {"entity": entity, "as_is": as_is}
     with locked(options.checkpoint):
         _check_entity(declared, entity)
         if not options.creates or declared is None:
@@ -206,7 +210,7 @@ def load_table(
             callers,
             target.table,
             only,
-            renews=True,
+            renews=not as_is and found != "csv",
         )
 
 
@@ -293,7 +297,7 @@ def _run_job(
             ttl,
             state.started_at,
             checks_writes=isinstance(target, TableTarget),
-            renews=renews and _has_upgrades(declared),
+            renews=renews,
         ),
         checkpoint=checkpoint,
         meter=meter,
@@ -328,11 +332,8 @@ def summarise_job(
         is_resumed=checkpoint.is_resumed,
         comparisons=comparisons,
         entities=entities,
+        renewed=state.counts.get(RENEWED, 0),
     )
-
-
-def _has_upgrades(table: Table | None) -> bool:
-    return table is not None and any(each.upgrade is not None for each in table.entities.values())
 
 
 def _name_of(table: Table | None) -> str | None:

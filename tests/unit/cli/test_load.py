@@ -8,7 +8,12 @@ from tests.unit.cli.program import Run
 from tests.unit.transfer.shop import open_shop, read_all
 
 SHOP = "tests.unit.transfer.shop:shop"
-GOOD = {"pk": {"S": "PRODUCT#a"}, "sk": {"S": "PRODUCT"}, "name": {"S": "thing"}}
+GOOD = {
+    "pk": {"S": "PRODUCT#a"},
+    "sk": {"S": "PRODUCT"},
+    "name": {"S": "thing"},
+    "is_sold": {"BOOL": False},
+}
 
 
 def test_rejected_items_are_written_to_a_file_beside_the_source(run: Run, tmp_path: Path) -> None:
@@ -42,3 +47,20 @@ def test_a_missing_file_is_reported(run: Run, tmp_path: Path) -> None:
     outcome = run("load", tmp_path / "absent", "--db", tmp_path / "new.db", "--table", SHOP)
     assert outcome.code == 2
     assert outcome.err.endswith("no such file or folder. [source-unreadable]\n")
+
+
+def test_items_are_brought_up_to_date_unless_they_are_loaded_as_they_are(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "items.jsonl"
+    old = {name: value for name, value in GOOD.items() if name != "is_sold"}
+    file.write_text(f"{json.dumps(GOOD | {'pk': {'S': 'PRODUCT#b'}})}\n{json.dumps(old)}\n")
+    for options, found in (([], GOOD), (["--as-is"], old)):
+        db = tmp_path / f"{len(options)}.db"
+        outcome = run("load", file, "--db", db, "--table", SHOP, *options)
+        assert outcome.code == 0
+        assert outcome.out.startswith(
+            "Shop: loaded 2 items, " if options else "Shop: loaded 2 items (1 brought up to date), "
+        )
+        with Engine.open(db) as engine:
+            assert read_all(engine)["PRODUCT#a PRODUCT"] == found

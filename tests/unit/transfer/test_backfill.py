@@ -199,7 +199,7 @@ def test_a_dry_run_changes_nothing_and_shows_examples(tmp_path: Path) -> None:
     assert (summary.rejects, summary.rejects_file, summary.is_good) == (1, None, False)
     assert summary.write_units == 0.0
     assert len(summary.examples) == 3
-    assert summary.examples[0].sets["city_pk"] == {"S": "CITY#Oslo"}
+    assert summary.examples[0].to_json()["sets"]["city_pk"] == {"S": "CITY#Oslo"}
     assert list(tmp_path.iterdir()) == []
 
 
