@@ -61,7 +61,7 @@ NOT_FOR_MEMBERS: list[Request[Any]] = [
 
 @pytest.mark.parametrize("number", range(len(requests_of("acme"))))
 def test_members_manage_their_own_tenant_alone(store: Store, number: int) -> None:
-    member = store.as_principal("member", tenant_id="acme")
+    member = store.as_principal("tenant-member", tenant_id="acme")
     member.run(requests_of("acme")[number])
     with pytest.raises(AccessDenied):
         member.run(requests_of("zoo")[number])
@@ -71,7 +71,7 @@ def test_members_manage_their_own_tenant_alone(store: Store, number: int) -> Non
 
 @pytest.mark.parametrize("request_", NOT_FOR_MEMBERS, ids=repr)
 def test_the_platform_does_what_members_may_not(store: Store, request_: Request[Any]) -> None:
-    member = store.as_principal("member", tenant_id="acme")
+    member = store.as_principal("tenant-member", tenant_id="acme")
     with pytest.raises(AccessDenied):
         member.run(request_)
 
@@ -95,14 +95,14 @@ def test_users_see_their_own_profile_and_memberships(store: Store) -> None:
 
 
 def test_a_user_who_is_a_member_has_both_roles(store: Store) -> None:
-    ada = store.as_principal("identity", "member", identity_id="ada", tenant_id="acme")
+    ada = store.as_principal("identity", "tenant-member", identity_id="ada", tenant_id="acme")
     assert len(ada.run(letsgo.list_tenants_of_identity("ada"))) == 2
     assert ada.run(letsgo.get_tenant("acme")) is not None
     with pytest.raises(AccessDenied):
         ada.run(letsgo.get_tenant("zoo"))
 
 
-@pytest.mark.parametrize("role", [letsgo.member, letsgo.identity])
+@pytest.mark.parametrize("role", [letsgo.tenant_member, letsgo.identity])
 def test_iam_cannot_express_the_roles(role: Any) -> None:
     export = export_policy(letsgo.table.layout, role)
     assert export.document["Statement"] == []

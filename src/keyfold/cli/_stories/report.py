@@ -12,7 +12,7 @@ from typing import Any
 import keyfold
 from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import create_empty_table
-from keyfold.cli._stories import exchange_rates, pantry
+from keyfold.cli._stories import exchange_rates, letsgo, pantry
 from keyfold.cli._stories.teller import (
     Actor,
     OpenAs,
@@ -26,6 +26,7 @@ from keyfold.store import Store
 
 STORIES: dict[str, Story] = {
     "exchange_rates": exchange_rates.STORY,
+    "letsgo": letsgo.STORY,
     "pantry": pantry.STORY,
 }
 

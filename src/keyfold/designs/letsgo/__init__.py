@@ -60,7 +60,7 @@ from keyfold.designs.letsgo._platform import (
     revoke_invitation,
     update_tenant,
 )
-from keyfold.designs.letsgo._roles import identity, member
+from keyfold.designs.letsgo._roles import identity, tenant_member
 
 __all__ = [
     "INVITATION_LASTS",
@@ -99,13 +99,13 @@ __all__ = [
     "list_items",
     "list_tenants_of_identity",
     "make_identity_id",
-    "member",
     "put_identity",
     "put_item",
     "read_identity_id",
     "remove_identity_from_tenant",
     "revoke_invitation",
     "table",
+    "tenant_member",
     "update_item",
     "update_tenant",
 ]

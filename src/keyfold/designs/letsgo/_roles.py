@@ -18,9 +18,9 @@ from keyfold.designs.letsgo._platform import (
 
 # Members manage their tenant: they invite others, remove them, rename and delete the tenant. Its plan
 # is what they pay for, so the platform sets it.
-member = table.add_role(
+tenant_member = table.add_role(
     Role(
-        "member",
+        "tenant-member",
         tenant="tenant_id",
         can={
             Tenant: READ | Right.UPDATE,
