@@ -363,18 +363,18 @@ class PromiseMachine(RuleBasedStateMachine):
         if key not in self.stored:
             return
         owner = f"TEAM#{key[0]}", f"MEMBER#{key[1]}"
+        members: list[dict[str, Any]] = []
         for item in read_items(self.engine):
             guard = read_guard(item)
             if owner in ((item["pk"]["S"], item["sk"]["S"]), guard and guard[2:]):
-                self.engine.execute(
-                    "UpdateItem",
-                    {
-                        "TableName": "Members",
-                        "Key": {name: item[name] for name in ("pk", "sk")},
-                        "UpdateExpression": "SET expires = :past",
-                        "ExpressionAttributeValues": {":past": {"N": str(int(START.timestamp()))}},
-                    },
-                )
+                update = {
+                    "TableName": "Members",
+                    "Key": {name: item[name] for name in ("pk", "sk")},
+                    "UpdateExpression": "SET expires = :past",
+                    "ExpressionAttributeValues": {":past": {"N": str(int(START.timestamp()))}},
+                }
+                members.append({"Update": update})
+        self.engine.execute("TransactWriteItems", {"TransactItems": members})
 
     @rule()
     def backfill(self) -> None:

@@ -35,13 +35,15 @@ class GuardFault(NamedTuple):
 
 
 def find_unguarded(
-    schema: EntitySchema, item: Item, entity: BaseModel, write: ProposedWrite
+    schema: EntitySchema, item: Item, entity: BaseModel, write: ProposedWrite, now: datetime
 ) -> GuardFault | None:
     """Return the fault of a write that gives an item a unique value without its guard.
 
-    `entity` is what the item stores.
+    `entity` is what the item stores. An item that has expired at the time `now` has no values.
     """
     table = schema.table
+    if has_expired(table, item, now):
+        return None
     key = {name: item[name] for name in table.key.names}
     before: Item | None = None
     for name, field in schema.unique.items():

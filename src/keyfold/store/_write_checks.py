@@ -68,12 +68,14 @@ class DeclarationCheck:
         if item is None:
             return None
         if is_guard(self.table, item):
-            now = datetime.fromtimestamp(self.clock(), UTC)
-            fault = find_guard_fault(self.table, write, now)
+            fault = find_guard_fault(self.table, write, self._read_clock())
             return None if fault is None else self._refuse(item, fault.fact, fault.advice)
         if write.after is None:
             return self._find_delete_fault(item)
         return self._find_fault(restore_binaries(item), write)
+
+    def _read_clock(self) -> datetime:
+        return datetime.fromtimestamp(self.clock(), UTC)
 
     def _find_delete_fault(self, item: Item) -> str | None:
         """Return why an item may not be deleted: it is left to the entities that are declared."""
@@ -99,7 +101,7 @@ class DeclarationCheck:
         if stray is not None:
             return self._refuse(item, stray, "")
         if schema.unique:
-            fault = find_unguarded(schema, item, value, write)
+            fault = find_unguarded(schema, item, value, write, self._read_clock())
             if fault is not None:
                 return self._refuse(item, fault.fact, fault.advice)
         return None
