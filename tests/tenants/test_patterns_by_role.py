@@ -20,12 +20,13 @@ from keyfold.errors import AccessDenied, AccessDeniedException
 from keyfold.store import StoreSettings, make_write_checks
 from keyfold.wire.client import Credentials
 from keyfold.wire.server import Server, make_key_gate
-from tests.tenants.patterns import exchange_rates, market, pantry
+from tests.tenants.patterns import exchange_rates, letsgo, market, pantry
 from tests.tenants.patterns.rows import Column, PatternTable, Row
 from tests.unit.wire.server.signing import SECRET, block, write_keys
 
 DESIGNS = {
     "exchange_rates": exchange_rates.PATTERNS,
+    "letsgo": letsgo.PATTERNS,
     "market": market.PATTERNS,
     "pantry": pantry.PATTERNS,
 }

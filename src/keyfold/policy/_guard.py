@@ -10,7 +10,7 @@ from keyfold.policy._access import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
 from keyfold.policy._rights import Right, Role
 from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
-from keyfold.values import AttributeValue
+from keyfold.values import AttributeValue, Item
 
 # Characters with a special meaning in patterns and variables of IAM policies.
 _FORBIDDEN_IN_IDS = "*?$"
@@ -21,8 +21,8 @@ _GET = Right.GET.value
 # The number of partitions whose rights are cached.
 _MAX_CACHED = 1_000
 _NO_VALUE: AttributeValue = {}
-# Tests whether a lookup shows an item, by the item's partition.
-Shows = Callable[[AttributeValue], bool]
+# Tests whether a lookup shows an item, by the item's key.
+Shows = Callable[[Item], bool]
 _NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
 
 
@@ -156,7 +156,7 @@ class Guard:
     def find_lookup(self, access: Access) -> Shows | None:
         """Return the test of items that a query may show as a lookup; None if it is no lookup.
 
-        It takes the partition of an item in the table, and is for whole items.
+        It takes an item with its key, and is for whole items.
         """
         is_lookup = (
             access.action == "Query"
@@ -167,12 +167,19 @@ class Guard:
         )
         return self._shows if is_lookup else None
 
-    def _shows(self, partition: AttributeValue) -> bool:
-        """Return whether the role may get all of an item in this partition."""
-        if self.admits(_GET, partition):
-            return True
-        get = Access("GetItem", self.layout.table, rights=Right.GET, partition=(partition,))
-        return self.check(get._replace(attributes=None, select="ALL_ATTRIBUTES")) is None
+    def _shows(self, item: Item) -> bool:
+        """Return whether the role may get all of an item."""
+        partition, sort = item[self.partition], self.key_names.sort
+        get = Access(
+            "GetItem",
+            self.layout.table,
+            rights=Right.GET,
+            partition=(partition,),
+            sort_key=None if sort is None else item[sort],
+            attributes=None,
+            select="ALL_ATTRIBUTES",
+        )
+        return self.admits(_GET, partition) or self.check(get) is None
 
     def check(self, access: Access, *, unique: frozenset[str] | None = None) -> Denial | None:
         """Return why an access is denied; None if it is allowed.

@@ -52,7 +52,7 @@ class GuardUnion:
         tests = [test for guard in self._guards if (test := guard.find_lookup(access)) is not None]
         if not tests:
             return None
-        return lambda partition: any(test(partition) for test in tests)
+        return lambda item: any(test(item) for test in tests)
 
     def check(self, access: Access, *, unique: frozenset[str] | None = None) -> Denial | None:
         """Return why each of the roles denies an access; None if one allows it.

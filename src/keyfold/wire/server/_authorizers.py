@@ -111,7 +111,7 @@ class RoleAuthorizer:
             return None
         layout, index = guard.layout, guard.layout.indexes[access.index_name]
         key = tuple(dict.fromkeys((*layout.key, *index.partition, *index.sort)))
-        return Lookup(layout.table, index.name, guard.partition, shows, key)
+        return Lookup(layout.table, index.name, shows, key)
 
     def admits(self, operation: str, request: Any) -> bool:
         """Return whether a read is certainly allowed."""

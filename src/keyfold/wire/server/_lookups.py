@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keyfold.capacity import read_units
-from keyfold.values import AttributeValue, Item
+from keyfold.values import Item
 from keyfold.values.sizes import item_size_bytes
 
 _Body = dict[str, Any]
@@ -44,9 +44,8 @@ class Lookup(NamedTuple):
 
     table: str
     index_name: str
-    # The table's partition key, and the test of its values: whether their items are shown.
-    partition: str
-    shows: Callable[[AttributeValue], bool]
+    # Tests whether an item is shown.
+    shows: Callable[[Item], bool]
     # The attributes of a position in the index.
     key: tuple[str, ...]
 
@@ -75,7 +74,7 @@ def run_lookup(execute: Execute, request: _Body, lookup: Lookup) -> LookupPage:
         page: _Body = orjson.loads(orjson.dumps(execute("Query", asked)))
         units += page["ConsumedCapacity"]["CapacityUnits"]
         for item in page["Items"]:
-            if not lookup.shows(item[lookup.partition]):
+            if not lookup.shows(item):
                 continue
             size += item_size_bytes(item)
             if len(shown) == limit or (shown and size > _MAX_PAGE_BYTES):

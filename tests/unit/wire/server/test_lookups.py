@@ -42,6 +42,15 @@ class Offer(Entity, table=shop, key=(offers, "P#{id}")):
     rank: str | None = None
 
 
+class Ticket(Entity, table=shop, key=("TICKETS", "T#{user}#{id}")):
+    """All users' tickets are in one partition."""
+
+    user: str = part()
+    id: str = part()
+    label: str | None = None
+    rank: str | None = None
+
+
 shop.add_role(Role("buyer", tenant="user", can={orders: READ}, lookups=[by_label, by_state]))
 shop.add_role(Role("vendor", tenant="user", can={offers: ALL}, lookups=by_label))
 shop.add_role(Role("guest", can={offers: READ}, lookups=[by_label]))
@@ -50,12 +59,13 @@ shop.add_role(
     Role("auditor", can={EVERYTHING: READ}, hidden={orders: ["note"]}, lookups=[by_label])
 )
 shop.add_role(Role("editor", can={orders: ALL}, fixed={orders: ["note"]}, lookups=[by_label]))
+shop.add_role(Role("asker", tenant="user", can={Ticket: READ}, lookups=[by_label]))
 shop.add_role(Role("plain", tenant="user", can={orders: READ}))
 
 ADA = 'ids = {user = "ada"}'
 KEYS = {
     **{name.upper(): f'role = "{name}"' for name in ("guest", "clerk", "auditor", "editor")},
-    **{name.upper(): f'role = "{name}"\n{ADA}' for name in ("buyer", "vendor", "plain")},
+    **{name.upper(): f'role = "{name}"\n{ADA}' for name in ("asker", "buyer", "vendor", "plain")},
     "BOTH": f'role = ["plain", "vendor", "buyer"]\n{ADA}',
 }
 
@@ -146,6 +156,15 @@ def test_a_lookup_shows_what_its_role_may_get(served: Shop, key: str, found: lis
     exact["ExpressionAttributeNames"] = {"#r": "rank"}
     exact["ExpressionAttributeValues"] = {":l": {"S": "x"}, ":r": {"S": "3"}}
     assert served.find(key, exact) == [each for each in found if each == "U#ada#P"]
+
+
+def test_a_lookup_tells_items_of_a_shared_partition_apart(served: Shop) -> None:
+    for user in ("ada", "bob", "adaline"):
+        texts = {"pk": "TICKETS", "sk": f"T#{user}#1", "label": "x", "rank": user}
+        ticket = {name: {"S": text} for name, text in texts.items()}
+        served.engine.execute("PutItem", {"TableName": "Shop", "Item": ticket})
+    (found,) = served.call("ASKER", ask()).json["Items"]
+    assert found["sk"] == {"S": "T#ada#1"}
 
 
 def test_a_lookup_works_on_an_index_of_keys(served: Shop) -> None:
