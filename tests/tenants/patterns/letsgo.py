@@ -12,9 +12,9 @@ from tests.tenants.patterns.rows import Column, PatternTable, Row
 
 ISSUER = "https://issuer.example.com/"
 COLUMNS = {
-    "member": Column(("member",), {"tenant_id": "acme"}),
+    "member": Column(("tenant-member",), {"tenant_id": "acme"}),
     "identity": Column(("identity",), {"identity_id": "ada"}),
-    "ada": Column(("member", "identity"), {"tenant_id": "acme", "identity_id": "ada"}),
+    "ada": Column(("tenant-member", "identity"), {"tenant_id": "acme", "identity_id": "ada"}),
 }
 
 
