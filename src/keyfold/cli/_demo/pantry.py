@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import timedelta, timezone
 from decimal import Decimal
 from uuid import UUID
 
@@ -72,7 +72,11 @@ def _make_group(generator: DataGenerator, users: list[UUID]) -> Iterator[Entity]
         yield GroupContainer(group=group, container=container)
         yield Container(container=container, name=place, foods={each.id: each for each in foods})
     for hours in generator.random.sample(range(1, 24 * 14), 4):
-        yield JoinLink(group=group, expires=generator.now - hours * _HOUR)
+        expires = generator.now - hours * _HOUR
+        # Some programs write local times, with any precision.
+        zone = timezone(generator.random.randint(-12, 14) * _HOUR)
+        time = expires.astimezone(zone).isoformat() if generator.happens(0.3) else ""
+        yield JoinLink(group=group, expires=expires, time=time)
     for hours in generator.random.sample(range(1, 24 * 7), 4):
         yield JoinLink(group=group, expires=generator.now + hours * _HOUR)
 
@@ -109,7 +113,7 @@ def _expect_reads(data: DataSet, home: UUID) -> None:
     first = kept[0].container
     data.expect(pantry.get_container, boxes[first], container=first)
     data.expect_in_any_order(pantry.list_of_expired_join_links, links)
-    own = [each for each in links if each.group == home]
+    own = sorted((each for each in links if each.group == home), key=lambda link: link.expires)
     data.expect(pantry.list_of_expired_join_links_of_group, own, group=home)
 
 
