@@ -13,16 +13,22 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from keyfold.cli._surfaces import Surface
 from keyfold.cli._times import parse_units
-from keyfold.errors import KeyfoldError
+from keyfold.errors import HandleInvalid, KeyfoldError
 from keyfold.model import Entity, Pattern, Request
 from keyfold.model._patterns import Parameter
 
+_PLAIN = Surface()
 
-def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str, Any]:
+
+def read_arguments(
+    pattern: Pattern[..., Any], words: Sequence[str], surface: Surface = _PLAIN
+) -> dict[str, Any]:
     """Return the arguments given as `--name value` words; raises BadParameter.
 
-    A value is parsed as the parameter's type; structured values, such as entities, are JSON.
+    A value is parsed as the parameter's type; structured values, such as entities, are JSON. End
+    users give handles instead of ids.
     """
     known = {to_flag(each.name): each for each in pattern.parameters}
     given: dict[str, Any] = {}
@@ -43,7 +49,7 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
                 text = waiting.pop(0)
             else:
                 raise typer.BadParameter("it needs a value.", param_hint=flag)
-        given[parameter.name] = _read(pattern, parameter, text, flag)
+        given[parameter.name] = _read(pattern, parameter, text, flag, surface)
     missing = [each.name for each in known.values() if each.is_required and each.name not in given]
     if missing:
         flags = " and ".join(map(to_flag, missing))
@@ -51,7 +57,9 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
     return given
 
 
-def make_request(pattern: Pattern[..., Any], arguments: Mapping[str, Any]) -> Request[Any]:
+def make_request(
+    pattern: Pattern[..., Any], arguments: Mapping[str, Any], surface: Surface = _PLAIN
+) -> Request[Any]:
     """Return a pattern's request; raises BadParameter if the pattern refuses its arguments.
 
     The original error names the query's fields, so the flags are matched by their values.
@@ -62,7 +70,8 @@ def make_request(pattern: Pattern[..., Any], arguments: Mapping[str, Any]) -> Re
         text = str(error)
         named = [name for name, value in arguments.items() if f"got {value!r}" in text]
         flags = [to_flag(name) for name in named or arguments]
-        fact = f"pattern {pattern.name!r} does not accept it: {text}"
+        told = text if surface.shows_keys else f"{surface.show_error(error)} [{error.code}]"
+        fact = f"pattern {pattern.name!r} does not accept it: {told}"
         raise typer.BadParameter(fact, param_hint=", ".join(flags)) from error
 
 
@@ -159,9 +168,23 @@ def _has_no_table(annotation: Any) -> bool:
     return "_keyfold_table" not in vars(annotation)
 
 
-def _read(pattern: Pattern[..., Any], parameter: Parameter, text: str, flag: str) -> Any:
+def _read(
+    pattern: Pattern[..., Any], parameter: Parameter, text: str, flag: str, surface: Surface
+) -> Any:
     wanted = type_of(pattern, parameter)
-    adapter: TypeAdapter[Any] = TypeAdapter(wanted)
+    try:
+        return _parse(TypeAdapter(wanted), text, surface)
+    except HandleInvalid as error:
+        raise typer.BadParameter(surface.show_error(error), param_hint=flag) from None
+    except ValidationError as error:
+        told = _describe_errors(error, surface)
+    fact = f"{text!r:.80} is not valid for type {show_type(wanted)}: {told}."
+    raise typer.BadParameter(fact, param_hint=flag)
+
+
+def _parse(adapter: TypeAdapter[Any], given: str, surface: Surface) -> Any:
+    """Return the value of a text; raises ValidationError, HandleInvalid."""
+    text = surface.read(given)
     try:
         return _with_zone(adapter.validate_strings(text))
     except ValidationError as error:
@@ -171,17 +194,11 @@ def _read(pattern: Pattern[..., Any], parameter: Parameter, text: str, flag: str
         with suppress(ValidationError):
             return adapter.validate_python(duration)
     try:
-        read = json.loads(text, parse_float=Decimal, parse_constant=Decimal)
+        read = json.loads(given, parse_float=Decimal, parse_constant=Decimal)
     except ValueError:
-        pass
-    else:
-        try:
-            return _with_zone(adapter.validate_python(read))
-        except ValidationError as error:
-            # This error names the invalid parts of a structured value.
-            problem = error
-    fact = f"{text!r:.80} is not valid for type {show_type(wanted)}: {_describe_errors(problem)}."
-    raise typer.BadParameter(fact, param_hint=flag)
+        raise problem from None
+    # This error names the invalid parts of a structured value.
+    return _with_zone(adapter.validate_python(surface.read_json(read)))
 
 
 def _with_zone(value: Any) -> Any:
@@ -191,9 +208,18 @@ def _with_zone(value: Any) -> Any:
     return value
 
 
-def _describe_errors(error: ValidationError) -> str:
+def _describe_errors(error: ValidationError, surface: Surface) -> str:
     problems: list[Mapping[str, Any]] = [dict(each) for each in error.errors()]
     return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"].rstrip("."))))
+        ": ".join(
+            filter(None, (surface.show(".".join(map(str, each["loc"]))), _tell(each, surface)))
+        )
         for each in problems
     )
+
+
+def _tell(problem: Mapping[str, Any], surface: Surface) -> str:
+    cause = problem.get("ctx", {}).get("error")
+    if surface.shows_keys or not isinstance(cause, KeyfoldError):
+        return surface.show(problem["msg"]).rstrip(".")
+    return surface.show_error(cause).rstrip(".")

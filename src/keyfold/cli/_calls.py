@@ -12,15 +12,20 @@ from typing import Any
 from keyfold.cli._quantities import count_of
 from keyfold.expressions import ReadablePrinter
 from keyfold.expressions.parser import parse_condition
+from keyfold.expressions.trees import Between, Comparison, Condition, FunctionCall, In, Path
 from keyfold.model import Table
 from keyfold.model._secrets import MASKED, is_secret
 from keyfold.store import CallRecord
+from keyfold.store._key_templates import KeyTemplates
 from keyfold.values import AttributeValue, Item
 
 # UUIDs and ULIDs; their first and last characters are enough to recognise them.
 _LONG_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}")
 _ENDS = 4
 _MILLISECONDS = 1000
+
+# Returns the text of a value of a table's attribute.
+Render = Callable[[str, str, AttributeValue], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +51,23 @@ class SentCall:
 
 
 class CallLog:
-    """A hook for a store's `on_call` that records the calls sent."""
+    """A hook for a store's `on_call` that records the calls sent.
+
+    With `shows_keys` off, keys are recorded as the templates that rendered them.
+    """
 
     def __init__(self, tables: Iterable[Table]) -> None:
-        self._keys = {table.name: table.key.names for table in tables}
+        self._tables = {table.name: table for table in tables}
+        self._keys = {table.name: table.key.names for table in self._tables.values()}
+        self._templates: dict[str, KeyTemplates] = {}
         self._calls: list[SentCall] = []
+        self.shows_keys = True
 
     def __call__(self, record: CallRecord) -> None:
-        key, brief = (
-            self._render_key(record, render) for render in (_render_value, _render_briefly)
+        renders = (
+            (_render_value, _render_briefly) if self.shows_keys else (self._show_template,) * 2
         )
+        key, brief = (self._render_key(record, render) for render in renders)
         index: str | None = record.request.get("IndexName")
         milliseconds = record.seconds * _MILLISECONDS
         self._calls.append(
@@ -67,11 +79,16 @@ class CallLog:
         taken, self._calls = self._calls, []
         return taken
 
-    def _render_key(self, record: CallRecord, render: Callable[[AttributeValue], str]) -> str:
+    def _show_template(self, table: str, attribute: str, value: AttributeValue) -> str:
+        if table not in self._templates:
+            self._templates[table] = KeyTemplates(self._tables[table])
+        return self._templates[table].show(attribute, value)
+
+    def _render_key(self, record: CallRecord, render: Render) -> str:
         request = record.request
         match record.operation:
             case "Query" | "Scan":
-                return _render_conditions(request, render)
+                return self._render_conditions(request, render)
             case "PutItem":
                 return self._render_item(request["TableName"], request["Item"], render)
             case "BatchGetItem":
@@ -86,12 +103,26 @@ class CallLog:
             case _:
                 return ""
 
-    def _render_item(self, table: str, item: Item, render: Callable[[AttributeValue], str]) -> str:
-        return " AND ".join(f"{name} = {render(item[name])}" for name in self._keys[table])
+    def _render_item(self, table: str, item: Item, render: Render) -> str:
+        names = self._keys[table]
+        return " AND ".join(f"{name} = {render(table, name, item[name])}" for name in names)
 
-    def _render_members(
-        self, members: Iterable[Mapping[str, Any]], render: Callable[[AttributeValue], str]
-    ) -> str:
+    def _render_conditions(self, request: Mapping[str, Any], render: Render) -> str:
+        names, values = (request.get(f"ExpressionAttribute{kind}") for kind in ("Names", "Values"))
+        printer = _ConditionPrinter(names, values, request["TableName"], render)
+        shown: list[str] = []
+        for kind, start in (("KeyConditionExpression", ""), ("FilterExpression", "filter ")):
+            if kind not in request:
+                continue
+            if start and not self.shows_keys:
+                # A filter may name and compare anything.
+                shown.append("filtered")
+            else:
+                condition = parse_condition(request[kind]).condition
+                shown.append(start + printer.write_condition(condition))
+        return ", ".join(shown)
+
+    def _render_members(self, members: Iterable[Mapping[str, Any]], render: Render) -> str:
         """Return the actions of a transaction and the partitions they are in."""
         kinds: Counter[str] = Counter()
         partitions: dict[str, None] = {}
@@ -99,7 +130,8 @@ class CallLog:
             ((kind, body),) = member.items()
             kinds[kind] += 1
             name = self._keys[body["TableName"]][0]
-            partitions[render(body.get("Key", body.get("Item"))[name])] = None
+            value = body.get("Key", body.get("Item"))[name]
+            partitions[render(body["TableName"], name, value)] = None
         shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         return f"{shown} in {', '.join(partitions)}"
 
@@ -127,23 +159,40 @@ def shorten_ids(text: str) -> str:
     return _LONG_ID.sub(lambda found: f"{found[0][:_ENDS]}…{found[0][-_ENDS:]}", text)
 
 
-def _render_conditions(request: Mapping[str, Any], render: Callable[[AttributeValue], str]) -> str:
-    names, values = (request.get(f"ExpressionAttribute{kind}") for kind in ("Names", "Values"))
-    printer = ReadablePrinter(names, values, render)
-    shown = [
-        start + printer.write_condition(parse_condition(request[kind]).condition)
-        for kind, start in (("KeyConditionExpression", ""), ("FilterExpression", "filter "))
-        if kind in request
-    ]
-    return ", ".join(shown)
+class _ConditionPrinter(ReadablePrinter):
+    """Writes conditions with each value rendered for the attribute that it is compared with."""
+
+    def __init__(
+        self,
+        names: dict[str, str] | None,
+        values: dict[str, AttributeValue] | None,
+        table: str,
+        render: Render,
+    ) -> None:
+        super().__init__(names, values, lambda value: render(table, self._attribute, value))
+        self._attribute = ""
+
+    def write_condition(self, condition: Condition) -> str:
+        """Return the text of a condition, whose values are compared with its first path."""
+        match condition:
+            case (
+                Comparison(left=Path() as path)
+                | Between(value=Path() as path)
+                | In(value=Path() as path)
+                | FunctionCall(operands=(Path() as path, *_))
+            ):
+                self._attribute = self.write_path(path)
+            case _:
+                pass
+        return super().write_condition(condition)
 
 
-def _render_value(value: AttributeValue) -> str:
+def _render_value(_table: str, _attribute: str, value: AttributeValue) -> str:
     ((kind, data),) = value.items()
     return repr(data) if kind in ("S", "B") or is_secret(data) else str(data)
 
 
-def _render_briefly(value: AttributeValue) -> str:
+def _render_briefly(_table: str, _attribute: str, value: AttributeValue) -> str:
     ((_, data),) = value.items()
     text = MASKED if is_secret(data) else str(data)
     return shorten_ids(text.replace(".000000Z", "Z"))

@@ -9,23 +9,32 @@ from typing import Any
 
 import keyfold
 from keyfold.connect import open_executor
+from keyfold.connect._opening import find_kept_key
 from keyfold.errors import ResourceNotFoundException, TableMissing, WriteRefused
 from keyfold.model import Table
 from keyfold.store import Executor, Store
 
+# The environment variable with the key for cursors and handles.
+CURSOR_KEY = "KEYFOLD_CURSOR_KEY"
 _KEY_BYTES = 32
 
 
-def open_store(table: Table, db: str, *, creates: bool = False, **options: Any) -> Store:
+def open_store(
+    table: Table, db: str, *, creates: bool = False, needs_lasting_key: bool = False, **options: Any
+) -> Store:
     """Open a database for a command.
 
     A missing file or table is created only if `creates` is set; otherwise a mistyped `--db` would
-    look like an empty table. Expired items in a file are not deleted while it is open. Raises
-    FileUnreachable and TableMissing.
+    look like an empty table. Expired items in a file are not deleted while it is open. If no key
+    for cursors can be kept, they are valid for one run, unless it `needs_lasting_key`: then the
+    store has none. Raises FileUnreachable and TableMissing.
     """
-    if "://" in db:
-        options.setdefault("cursor_key", keep_cursor_key(os.environ, Path.home()))
-    else:
+    if "://" in db or CURSOR_KEY in os.environ:
+        key = find_cursor_key(os.environ, Path.home())
+        if key is None and not needs_lasting_key:
+            key = os.urandom(_KEY_BYTES)
+        options.setdefault("cursor_key", key)
+    if "://" not in db:
         options.setdefault("upkeep_seconds", None)
         if not creates and db != ":memory:":
             with open_executor(db, keeps_expired=True) as database:
@@ -60,12 +69,15 @@ def find_state_folder(environment: Mapping[str, str], home: Path) -> Path:
     return folder / "keyfold"
 
 
-def keep_cursor_key(environment: Mapping[str, str], home: Path) -> bytes:
-    """Return the key that signs the cursors of remote databases, the same for every run.
+def find_cursor_key(environment: Mapping[str, str], home: Path) -> bytes | None:
+    """Return the key that seals the cursors and handles of remote databases, on every run the same.
 
-    A remote database stores no secret for us, so the key is in a file that only this user can
-    read. If that file cannot be written, cursors are valid for one run only.
+    It is the text of KEYFOLD_CURSOR_KEY. Without it, the key is in a file that only this user can
+    read: a remote database keeps no secret for us. None if that file cannot be written.
     """
+    given = environment.get(CURSOR_KEY)
+    if given:
+        return given.encode()
     file = find_state_folder(environment, home) / "cursor-key"
     try:
         key = file.read_bytes()
@@ -78,7 +90,14 @@ def keep_cursor_key(environment: Mapping[str, str], home: Path) -> bytes:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
-        return key
+        return None
     with os.fdopen(handle, "wb") as opened:
         opened.write(key)
     return key
+
+
+def find_session_key(executor: Executor, db: str) -> bytes | None:
+    """Return the key of `open_store` for a database that is open already; None if none lasts."""
+    if "://" in db or CURSOR_KEY in os.environ:
+        return find_cursor_key(os.environ, Path.home())
+    return find_kept_key(executor)

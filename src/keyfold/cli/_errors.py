@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keyfold.errors import KeyfoldError, OptionInvalid, ServiceError
+from keyfold.errors import (
+    AccessDenied,
+    ConditionFailed,
+    KeyfoldError,
+    OptionInvalid,
+    ServiceError,
+    TransactionFailed,
+)
 
 if TYPE_CHECKING:
     UsageError = typer.BadParameter
@@ -20,7 +27,25 @@ else:
 ErrorFields = dict[str, str]
 
 # Options whose command-line flag has another name, whether they were given or not.
-_OPTION_NAMES = {"declared": "--table"}
+_OPTION_NAMES = {"declared": "--table", "cursor_key": "KEYFOLD_CURSOR_KEY"}
+
+
+class ToldError(KeyfoldError):
+    """What an end user is told of an error, by its code and a message without keys."""
+
+    def __init__(self, told_code: str, message: str, *, is_negative: bool) -> None:
+        super().__init__(told_code, message)
+        self.told_code, self.message, self.is_negative = told_code, message, is_negative
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.told_code}]"
+
+
+def is_negative(error: BaseException) -> bool:
+    """Return whether an error is a negative result: a failed condition, or a denial."""
+    if isinstance(error, ToldError):
+        return error.is_negative
+    return isinstance(error, AccessDenied | ConditionFailed | TransactionFailed)
 
 
 def asks_for_json(words: Sequence[str]) -> bool:
@@ -49,6 +74,8 @@ def name_option(error: KeyfoldError, words: Sequence[str]) -> KeyfoldError:
 
 def to_json(error: KeyfoldError | UsageError) -> dict[str, ErrorFields]:
     """Return an error as a JSON object: a stable code and the message."""
+    if isinstance(error, ToldError):
+        return {"error": {"code": error.told_code, "message": str(error)}}
     if isinstance(error, KeyfoldError):
         code = error.type if isinstance(error, ServiceError) else error.code
         return {"error": {"code": code, "message": str(error)}}

@@ -36,15 +36,12 @@ Ids = Annotated[
 class Principal:
     """Roles, and the ids of their tenants."""
 
-    roles: tuple[str, ...]
+    roles: tuple[str, *tuple[str, ...]]
     ids: Mapping[str, str]
 
     def restrict(self, store: Store) -> Store:
         """Return a store that is restricted to the principal; raises PrincipalInvalid."""
-        role, *others = self.roles
-        if others:
-            raise typer.BadParameter("give one role.", param_hint="--as")
-        return store.as_principal(role, **self.ids)
+        return store.as_principal(*self.roles, **self.ids)
 
 
 def read_principal(roles: Sequence[str] | None, ids: Sequence[str] | None) -> Principal | None:
@@ -53,7 +50,8 @@ def read_principal(roles: Sequence[str] | None, ids: Sequence[str] | None) -> Pr
     Raises BadParameter.
     """
     if roles:
-        return Principal(tuple(dict.fromkeys(roles)), read_ids(ids or ()))
+        first, *others = roles
+        return Principal((first, *others), read_ids(ids or ()))
     if ids:
         raise typer.BadParameter("it is for --as. Give --as, too.", param_hint="--id")
     return None

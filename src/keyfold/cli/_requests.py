@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from rich.console import Console
@@ -11,6 +11,7 @@ from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._plain import to_plain
 from keyfold.cli._quantities import count_of
 from keyfold.cli._results import count_items, print_invalid, print_result
+from keyfold.cli._surfaces import Surface
 from keyfold.cli._terminal import show_calls
 from keyfold.model import (
     Batch,
@@ -29,6 +30,8 @@ from keyfold.model import (
 from keyfold.requests import Mapped
 from keyfold.store import Store
 
+_PLAIN = Surface()
+
 
 @dataclass(frozen=True, slots=True)
 class PatternResult:
@@ -40,11 +43,11 @@ class PatternResult:
     # Items that do not fit the declaration.
     invalid: list[RawItem] = field(default_factory=list[RawItem])
 
-    def to_json(self, pattern: str) -> dict[str, Any]:
-        """Return the result as a JSON object."""
+    def to_json(self, pattern: str, surface: Surface = _PLAIN) -> dict[str, Any]:
+        """Return the result as a JSON object, as it may be shown."""
         return {
             "pattern": pattern,
-            "answer": to_plain(self.value),
+            "answer": surface.show_json(to_plain(self.value)),
             "invalid": to_plain(self.invalid),
             "next": self.cursor,
             "capacity_units": sum(call.consumed for call in self.calls),
@@ -52,8 +55,18 @@ class PatternResult:
         }
 
 
-def run_request(store: Store, log: CallLog, request: Request[Any]) -> PatternResult:
-    """Run a request: one page if it has a limit, otherwise all; `log` is a hook of the store."""
+def run_request(
+    store: Store, log: CallLog, request: Request[Any], surface: Surface = _PLAIN
+) -> PatternResult:
+    """Run a request: one page if it has a limit, otherwise all; `log` is a hook of the store.
+
+    Items that do not fit the declaration are returned as they may be shown.
+    """
+    result = _run(store, log, request)
+    return replace(result, invalid=[surface.show_invalid(each) for each in result.invalid])
+
+
+def _run(store: Store, log: CallLog, request: Request[Any]) -> PatternResult:
     log.take()
     if isinstance(request, Query | Scan):
         pages = cast("Query[Any] | Scan[Any]", request)
@@ -84,13 +97,15 @@ def writes(request: Request[Any]) -> bool:
             return False
 
 
-def print_request(console: Console, request: Request[Any], result: PatternResult) -> None:
+def print_request(
+    console: Console, request: Request[Any], result: PatternResult, surface: Surface = _PLAIN
+) -> None:
     """Print the result of a request, the calls it made, and what they cost."""
     number = count_items(result.value)
     if writes(request) and number == 0:
         console.print("Done.")
     else:
-        print_result(console, result.value)
+        print_result(console, result.value, surface.show)
     if result.invalid:
         console.print()
         print_invalid(console, result.invalid)

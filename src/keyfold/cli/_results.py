@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -14,6 +14,8 @@ from keyfold.cli._quantities import count_of
 from keyfold.cli._terminal import print_rows, print_vertically
 from keyfold.model import Collection, Page, RawItem
 from keyfold.model._formatting import show_item
+
+Show = Callable[[str], str]
 
 
 def count_items(result: Any) -> int:
@@ -29,34 +31,38 @@ def count_items(result: Any) -> int:
             return 1
 
 
-def print_result(console: Console, value: Any) -> None:
-    """Print a list of entities as a table, one entity as its fields, other values as text."""
+def print_result(console: Console, value: Any, show: Show = str) -> None:
+    """Print a list of entities as a table, one entity as its fields, other values as text.
+
+    `show` returns the text of a value as it may be shown.
+    """
     match value:
         case list():
-            _print_list(console, [each for each in cast(list[Any], value) if each is not None])
+            found = [each for each in cast(list[Any], value) if each is not None]
+            _print_list(console, found, show)
         case Collection():
-            _print_collection(console, value)
+            _print_collection(console, value, show)
         case BaseModel():
             console.print(Text(type(value).__name__, "bold"))
-            print_vertically(console, _fields_of(value))
+            print_vertically(console, _fields_of(value, show))
         case None:
             console.print("Nothing found.")
         case _:
-            console.print(to_cell(value))
+            console.print(show(to_cell(value)))
 
 
-def _print_collection(console: Console, collection: Collection) -> None:
+def _print_collection(console: Console, collection: Collection, show: Show) -> None:
     for place, (name, members) in enumerate(collection):
         if place:
             console.print()
         console.print(Text(name, "bold"))
         if isinstance(members, BaseModel):
-            print_vertically(console, _fields_of(members))
+            print_vertically(console, _fields_of(members, show))
         else:
-            print_result(console, members)
+            print_result(console, members, show)
 
 
-def _print_list(console: Console, values: list[Any]) -> None:
+def _print_list(console: Console, values: list[Any], show: Show) -> None:
     groups: dict[type[Any], list[Any]] = {}
     for value in values:
         groups.setdefault(cast(type[Any], type(value)), []).append(value)
@@ -64,10 +70,10 @@ def _print_list(console: Console, values: list[Any]) -> None:
         if len(groups) > 1:
             console.print(Text(kind.__name__, "bold"))
         if issubclass(kind, BaseModel):
-            print_rows(console, [_fields_of(each) for each in group])
+            print_rows(console, [_fields_of(each, show) for each in group])
         else:
             for each in group:
-                console.print(to_cell(each))
+                console.print(show(to_cell(each)))
     if not values:
         console.print("Nothing found.")
 
@@ -82,7 +88,7 @@ def print_invalid(console: Console, items: list[RawItem]) -> None:
     print_rows(console, rows)
 
 
-def _fields_of(value: BaseModel) -> dict[str, str]:
+def _fields_of(value: BaseModel, show: Show) -> dict[str, str]:
     """Return the text of each field of an entity; empty fields are left out."""
-    texts = {name: to_cell(each) for name, each in cast(Iterable[tuple[str, Any]], value)}
+    texts = {name: show(to_cell(each)) for name, each in cast(Iterable[tuple[str, Any]], value)}
     return {name: text for name, text in texts.items() if text}

@@ -53,9 +53,13 @@ def patterns(
         print_patterns(console, each)
 
 
-def list_patterns(table: Table) -> dict[str, Any]:
-    """Return the patterns of a table as a JSON object."""
-    return {"table": table.name, "patterns": [_to_json(one) for one in table.patterns.values()]}
+def list_patterns(table: Table, *, shows_keys: bool = True) -> dict[str, Any]:
+    """Return the patterns of a table as a JSON object; without keys, its requests are left out."""
+    every = table.patterns.values()
+    return {
+        "table": table.name,
+        "patterns": [_to_json(one, shows_keys=shows_keys) for one in every],
+    }
 
 
 def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
@@ -68,7 +72,7 @@ def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
         return str(error)
 
 
-def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
+def _to_json(pattern: Pattern[..., Any], *, shows_keys: bool) -> dict[str, Any]:
     from keyfold.cli._arguments import show_type, type_of
 
     document: dict[str, Any] = {
@@ -84,6 +88,8 @@ def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
             for each in pattern.parameters
         ],
     }
+    if not shows_keys:
+        return document
     explained = _explain(pattern)
     if isinstance(explained, str):
         return {**document, "unexplained": explained}
@@ -101,19 +107,19 @@ def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
     }
 
 
-def print_patterns(console: Console, table: Table) -> None:
-    """Print the patterns of a table, with their parameters, descriptions and requests."""
+def print_patterns(console: Console, table: Table, *, shows_keys: bool = True) -> None:
+    """Print the patterns of a table: parameters, descriptions and, with keys, their requests."""
     from keyfold.cli._terminal import join_styled
 
     count = count_of(len(table.patterns), "access pattern")
     console.print(join_styled((table.name, "bold"), f"  {count}"))
     for pattern in table.patterns.values():
         console.print()
-        _print_pattern(console, pattern)
+        _print_pattern(console, pattern, shows_keys=shows_keys)
     console.print()
 
 
-def _print_pattern(console: Console, pattern: Pattern[..., Any]) -> None:
+def _print_pattern(console: Console, pattern: Pattern[..., Any], *, shows_keys: bool) -> None:
     """Print a pattern in lines that wrap, so that it can be read at any width."""
     from keyfold.cli._arguments import show_parameter
     from keyfold.cli._terminal import join_styled
@@ -123,16 +129,22 @@ def _print_pattern(console: Console, pattern: Pattern[..., Any]) -> None:
     # The paragraphs of a docstring have line breaks of their own.
     paragraphs = pattern.description.split("\n\n") if pattern.description else ()
     lines += [join_styled(" ".join(each.split())) for each in paragraphs]
-    explained = _explain(pattern)
-    if isinstance(explained, str):
-        lines.append(join_styled((explained, "dim")))
-    else:
-        lines += [_show_steps(explained), join_styled((_show_cost(explained), "dim"))]
+    if shows_keys:
+        lines += _show_explanation(pattern)
     console.print(join_styled((pattern.name, "bold")), overflow="fold")
     for line in lines:
         for row in line.wrap(console, console.width - len(_INDENT), overflow="fold"):
             row.rstrip()
             console.print(join_styled(_INDENT) + row)
+
+
+def _show_explanation(pattern: Pattern[..., Any]) -> list[Text]:
+    from keyfold.cli._terminal import join_styled
+
+    explained = _explain(pattern)
+    if isinstance(explained, str):
+        return [join_styled((explained, "dim"))]
+    return [_show_steps(explained), join_styled((_show_cost(explained), "dim"))]
 
 
 def _show_cost(explained: Explanation) -> str:

@@ -14,11 +14,15 @@ from keyfold.cli._completion import complete_patterns, complete_tables_and_patte
 from keyfold.cli._options import AsJson, Database, TableOption
 from keyfold.cli._principals import Ids, Principal, Roles, read_principal, split_ids
 from keyfold.cli._times import parse_time
-from keyfold.errors import AccessDenied, ConditionFailed, TransactionFailed
+from keyfold.errors import KeyfoldError
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the engine.
+    from collections.abc import Callable
+
     from keyfold.cli._requests import PatternResult
+    from keyfold.cli._surfaces import Surface
+    from keyfold.clocks import Clock
     from keyfold.model import Request, Table
 
 # Typer settings of the command: options it does not know are parameters of the pattern.
@@ -91,14 +95,16 @@ def run(
 
     With --as, the pattern runs as a principal with that role, and everything that the role does
     not allow is denied. If the pattern has a parameter `id`, an --id is the principal's if it is
-    NAME=VALUE with the name of the role's tenant.
+    NAME=VALUE with the name of the role's tenant. End users get and give handles instead of
+    system keys; on a service, these are sealed with the key in KEYFOLD_CURSOR_KEY, or with one
+    that is kept in your state directory.
 
     Exits with 1 if a pattern that reads one item finds none, if the condition of a write fails, or
     if the role denies access. A pattern that writes creates the database file if it does not
     exist, except with --as.
     """
     from keyfold.cli._arguments import make_request, read_arguments, takes
-    from keyfold.cli._errors import print_error, to_json
+    from keyfold.cli._errors import is_negative, print_error, to_json
     from keyfold.cli._plain import to_json_text
     from keyfold.cli._requests import print_request, writes
     from keyfold.cli._tables import find_pattern
@@ -115,11 +121,21 @@ def run(
     own_ids, other_ids = split_ids(found, chosen, roles, ids)
     rest += [f"--id={each}" for each in other_ids]
     principal = read_principal(roles, own_ids)
-    arguments = read_arguments(chosen, rest)
-    request = _with_pages(make_request(chosen, arguments), limit, after)
+
+    clock = time.time if now is None else now.timestamp
+
+    def make(surface: Surface) -> Request[Any]:
+        arguments = read_arguments(chosen, rest, surface)
+        return _with_pages(make_request(chosen, arguments, surface), limit, after)
+
     try:
-        result = _run_request(found, request, db, principal, now)
-    except (AccessDenied, ConditionFailed, TransactionFailed) as error:
+        if principal is None:
+            request, result, surface = _run(found, db, make, clock)
+        else:
+            request, result, surface = _run_as(principal, found, db, make, clock)
+    except KeyfoldError as error:
+        if not is_negative(error):
+            raise
         # A failed condition or a denial is a result: with --json it goes to standard output.
         if as_json:
             print(json.dumps({"pattern": chosen.name, **to_json(error)}, indent=2))
@@ -127,9 +143,9 @@ def run(
             print_error(error, as_json=False)
         raise typer.Exit(1) from None
     if as_json:
-        print(to_json_text(result.to_json(chosen.name)))
+        print(to_json_text(result.to_json(chosen.name, surface)))
     else:
-        print_request(make_console(), request, result)
+        print_request(make_console(), request, result, surface)
         if result.cursor is not None:
             print(f"There are more items: --next {result.cursor}", file=sys.stderr)
     is_missing = result.value is None and not writes(request)
@@ -174,15 +190,38 @@ def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> 
     return asked if after is None else asked.after(after)
 
 
-def _run_request(
-    table: Table, request: Request[Any], db: str, principal: Principal | None, now: datetime | None
-) -> PatternResult:
+def _run(
+    table: Table, db: str, make: Callable[[Surface], Request[Any]], clock: Clock
+) -> tuple[Request[Any], PatternResult, Surface]:
     from keyfold.cli._calls import CallLog
     from keyfold.cli._databases import open_store
     from keyfold.cli._requests import run_request, writes
+    from keyfold.cli._surfaces import Surface
+
+    log, surface = CallLog([table]), Surface()
+    request = make(surface)
+    with open_store(table, db, creates=writes(request), on_call=[log], clock=clock) as store:
+        return request, run_request(store, log, request), surface
+
+
+def _run_as(
+    principal: Principal,
+    table: Table,
+    db: str,
+    make: Callable[[Surface], Request[Any]],
+    clock: Clock,
+) -> tuple[Request[Any], PatternResult, Surface]:
+    """Run a request as a principal; the database has the key to handles in its arguments."""
+    from keyfold.cli._calls import CallLog
+    from keyfold.cli._databases import open_store
+    from keyfold.cli._requests import run_request
+    from keyfold.cli._surfaces import Surface
 
     log = CallLog([table])
-    creates = principal is None and writes(request)
-    clock = time.time if now is None else now.timestamp
-    with open_store(table, db, creates=creates, on_call=[log], clock=clock) as store:
-        return run_request(principal.restrict(store) if principal else store, log, request)
+    with open_store(table, db, needs_lasting_key=True, on_call=[log], clock=clock) as whole:
+        store = principal.restrict(whole)
+        surface = Surface(store.handles)
+        log.shows_keys = surface.shows_keys
+        with surface.telling():
+            request = make(surface)
+            return request, run_request(store, log, request, surface), surface

@@ -49,11 +49,13 @@ def shell(
     patterns and their parameters. The history is kept in the file that KEYFOLD_HISTORY names, or
     in keyfold/history of your state directory.
 
-    With --as, everything that the role does not allow is denied; the tables must exist.
+    With --as, everything that the role does not allow is denied; the tables must exist. End users
+    run patterns only, and get and give handles instead of system keys.
 
     Without a terminal, the shell reads lines from standard input, and exits with 1 if one of
     them failed.
     """
+    from keyfold.cli._databases import find_session_key
     from keyfold.cli._shell import History, Session, find_history_file, run_lines, run_prompt
     from keyfold.cli._tables import find_project, find_tables
     from keyfold.connect import open_executor
@@ -65,6 +67,7 @@ def shell(
         # Only a warning: statements need no declaration.
         for fault in faults:
             print(f"keyfold: {fault.format_message()}", file=sys.stderr)
+    principal = read_principal(roles, ids)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if limit is None and is_terminal:
         limit = _PAGE
@@ -77,7 +80,8 @@ def shell(
             limit=limit,
             as_json=as_json,
             creates_tables=creates_tables,
-            principal=read_principal(roles, ids),
+            principal=principal,
+            cursor_key=None if principal is None else find_session_key(executor, db),
         )
         if is_terminal:
             print("End statements with ; and type help for the other commands.")

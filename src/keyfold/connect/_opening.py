@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -172,6 +172,12 @@ def open_executor(
     options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
     with import_module("keyfold.engine").Engine.open(url, **options) as engine:
         yield engine
+
+
+def find_kept_key(executor: Executor) -> bytes | None:
+    """Return the key that cursors of a file are sealed with; None if the database keeps none."""
+    keep: Callable[[str], bytes] | None = getattr(executor, "keep_secret", None)
+    return None if keep is None else keep(_SECRET)
 
 
 def _load_threads() -> Any:

@@ -135,6 +135,8 @@ class TransactionInvalid(_JoinError):
 
     code = "transaction-invalid"
     message_template = "transaction: {fact}. {advice}"
+    # Patterns raise it about what they were given, too. Our own facts have no keys.
+    public_template = "The transaction is not valid: {fact}."
 
 
 class BatchInvalid(_JoinError):

@@ -109,7 +109,8 @@ def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> T
     for each in requests:
         if not isinstance(each, Write | Get):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise TransactionInvalid(
-                f"{each!r:.80} cannot be part of one", "It takes gets, or writes and checks."
+                "not every request can be part of one",
+                f"It takes gets, or writes and checks; got {each!r:.80}.",
             )
     if not requests:
         raise TransactionInvalid("it has no requests", "Give at least one.")
@@ -129,8 +130,8 @@ def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> T
         identity = identify(each.table.name, key)
         if identity in seen:
             raise TransactionInvalid(
-                f"{each!r:.80} is for the same item as another of its requests",
-                "Merge the two into one request.",
+                "two of its requests are for the same item",
+                f"Merge {each!r:.80} and the one before it into one request.",
             )
         seen.add(identity)
     return Transaction(tuple(requests), None if token is None else _check_token(token))
@@ -139,6 +140,7 @@ def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> T
 def _check_token(token: str) -> str:
     if not isinstance(token, str) or not 1 <= len(token) <= MAX_TOKEN_LENGTH:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
         raise TransactionInvalid(
-            f"its token is {token!r:.80}", f"Pass a str of 1 to {MAX_TOKEN_LENGTH} characters."
+            "its token is not usable",
+            f"Pass a str of 1 to {MAX_TOKEN_LENGTH} characters, not {token!r:.80}.",
         )
     return token

@@ -17,6 +17,7 @@ from keyfold.errors import (
     AccessDenied,
     DeclarationInvalid,
     HandleInvalid,
+    IdInvalid,
     KeyfoldError,
     TransactionFailed,
 )
@@ -101,6 +102,9 @@ class Handles:
             case TransactionFailed():
                 told = dict.fromkeys(self._describe(each) for each in error.reasons if each)
                 return " ".join(told) or error.public
+            case IdInvalid(kind=kind) if kind in {each.__name__ for each in self._kinds.values()}:
+                # It would tell how ids look, and quote one that was given as a handle.
+                return HandleInvalid(kind).public
             case AccessDenied():
                 return str(error).removesuffix(f" [{error.code}]")
             case TemplatedError() if {"entity", "key"} <= {*error.__match_args__}:

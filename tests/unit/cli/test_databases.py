@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.cli._databases import keep_cursor_key
+from keyfold.cli._databases import find_cursor_key
 from keyfold.engine import Engine
 from keyfold.wire.server import Server
 from tests.unit.cli.program import Run
@@ -166,16 +166,19 @@ def test_a_cursor_of_a_service_is_valid_in_another_run(run: Run, url: str) -> No
 
 
 def test_the_cursor_key_file_is_private(tmp_path: Path) -> None:
-    key = keep_cursor_key({}, tmp_path)
-    assert keep_cursor_key({}, tmp_path) == key
+    key = find_cursor_key({}, tmp_path)
+    assert key is not None
+    assert find_cursor_key({}, tmp_path) == key
     (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_without_a_writable_folder_the_cursor_key_lasts_one_run(tmp_path: Path) -> None:
+def test_without_a_writable_folder_there_is_no_lasting_cursor_key(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     state = {"XDG_STATE_HOME": str(tmp_path / "file")}
-    assert keep_cursor_key(state, tmp_path) != keep_cursor_key(state, tmp_path)
+    assert find_cursor_key(state, tmp_path) is None
+    given = {**state, "KEYFOLD_CURSOR_KEY": "a key from the environment"}
+    assert find_cursor_key(given, tmp_path) == b"a key from the environment"
 
 
 def test_a_plan_for_a_missing_file_does_not_create_it(run: Run, tmp_path: Path) -> None:

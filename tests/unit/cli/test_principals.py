@@ -50,6 +50,12 @@ def test_a_pattern_runs_as_a_principal(run: Run) -> None:
     assert "2026-2" in outcome.out
 
 
+def test_a_principal_may_have_several_roles(run: Run) -> None:
+    words = ("run", "market", "last-orders", "--user", "bob", "--count", "5", "--id", "user=bob")
+    assert run(*words, "--as", "seller").code == 1
+    assert run(*words, "--as", "seller", "--as", "customer").code == 0
+
+
 def test_what_the_role_denies_exits_with_1(run: Run) -> None:
     outcome = run("run", "market", "last-orders", "--user", "ada", "--count", "5", *BOB)
     assert (outcome.code, outcome.out) == (1, "")
@@ -117,7 +123,8 @@ def test_the_shell_runs_patterns_as_a_principal(ask: Ask) -> None:
 
 
 def test_the_shell_checks_statements_and_listings(ask: Ask) -> None:
-    outcome = ask("tables", "select * from Market;", "keys Market")
+    staff = ("--as", "fulfilment")
+    outcome = ask("tables", "select * from Market;", "keys Market", options=staff)
     assert (outcome.code, outcome.out) == (1, "")
     assert "ListTables is denied" in outcome.err
     assert "PartiQLSelect on Market is denied" in outcome.err

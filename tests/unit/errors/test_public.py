@@ -30,6 +30,7 @@ ABOUT_INPUT = {
     "KeyPartInvalid": {"owner", "part", "fact", "received"},
     "KeyRangeInvalid": {"owner", "fact"},
     "SizeExceeded": {"entity", "fact"},
+    "TransactionInvalid": {"fact"},
     "ValueInvalid": {"subject", "fact"},
 }
 

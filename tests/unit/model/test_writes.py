@@ -244,9 +244,9 @@ def lines(count: int) -> list[OrderLine]:
         (partial(transaction), "it has no requests"),
         (lambda: transaction(*(each.put() for each in lines(101))), "it has 101 requests, and DynamoDB takes 100. Split it"),
         (lambda: transaction(RATE.put(), Rate.get(base="a", target="b")), "it mixes reads and writes"),
-        (lambda: transaction(Rate.query(base="a", target="b")), "cannot be part of one"),  # type: ignore[arg-type]
-        (lambda: transaction(RATE.put(), Rate.delete(base="USD", target="EUR")), "the same item as another"),
-        (lambda: transaction(RATE.put(), token=""), "its token is ''"),
+        (lambda: transaction(Rate.query(base="a", target="b")), "not every request can be part of one"),  # type: ignore[arg-type]
+        (lambda: transaction(RATE.put(), Rate.delete(base="USD", target="EUR")), "two of its requests are for the same item"),
+        (lambda: transaction(RATE.put(), token=""), "its token is not usable. Pass a str of 1 to 36 characters, not ''"),
         (lambda: transaction(RATE.put()).idempotent("x" * 37), "Pass a str of 1 to 36"),
     ],
 )  # fmt: skip

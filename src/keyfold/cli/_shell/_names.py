@@ -34,11 +34,13 @@ class Names:
     """The names of a database and of the declared tables.
 
     They are read once, when first needed, and cached. If the database refuses, the declared names
-    are used alone.
+    are used alone. With `shows_keys` off, no keys are offered.
     """
 
-    def __init__(self, executor: Executor, declared: Sequence[Table] = ()) -> None:
-        self._executor = executor
+    def __init__(
+        self, executor: Executor, declared: Sequence[Table] = (), *, shows_keys: bool = True
+    ) -> None:
+        self._executor, self._shows_keys = executor, shows_keys
         self.declared = {table.name: table for table in declared}
         self._stored: list[str] | None = None
         self._descriptions: dict[str, dict[str, Any]] = {}
@@ -124,6 +126,8 @@ class Names:
 
     def keys(self, table: str) -> list[str]:
         """Return the partition keys seen so far, at first those of a small sample."""
+        if not self._shows_keys:
+            return []
         if table not in self._sampled:
             self._sampled.add(table)
             # A role may be allowed to query but not to scan.

@@ -24,6 +24,7 @@ from keyfold.cli._shell._completion import COMMANDS
 from keyfold.cli._shell._entries import begins_statement
 from keyfold.cli._shell._names import Names, indexes_of, keys_of, name_in
 from keyfold.cli._statements import StatementResult, print_items, run_statement, table_in
+from keyfold.cli._surfaces import Surface
 from keyfold.cli._tables import find_pattern
 from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
@@ -58,7 +59,8 @@ class Session:
     """Runs entries on a database, with the access patterns of declared tables.
 
     With `creates_tables`, patterns that write create missing tables. With a `principal`,
-    statements and patterns are restricted to its roles.
+    statements and patterns are restricted to its roles. `cursor_key` seals the handles of end
+    users; cursors are only used within the session.
     """
 
     def __init__(
@@ -70,28 +72,32 @@ class Session:
         as_json: bool = False,
         creates_tables: bool = True,
         principal: Principal | None = None,
+        cursor_key: bytes | None = None,
     ) -> None:
         self._database, self._principal = executor, principal
         self._log = CallLog(tables)
-        # Cursors are only used within this session.
-        key = os.urandom(_SECRET_BYTES)
-        settings = StoreSettings(tables, cursor_key=key, on_call=[self._log])
+        if cursor_key is None and principal is None:
+            cursor_key = os.urandom(_SECRET_BYTES)
+        settings = StoreSettings(tables, cursor_key=cursor_key, on_call=[self._log])
         self._store = Store(executor, settings)
         # What makes the calls of statements and listings: a principal's store checks them.
         self._executor = executor
         if principal is not None:
             self._store = self._executor = principal.restrict(self._store)
+        self._surface = Surface(self._store.handles)
+        self._log.shows_keys = self._surface.shows_keys
         self._limit = limit
         self._as_json = as_json
         self._makes_tables = creates_tables and principal is None
         self._show_next_page: Callable[[], None] | None = None
-        self.names = Names(self._executor, tables)
+        self.names = Names(self._executor, tables, shows_keys=self._surface.shows_keys)
         self.is_over = False
 
     def run(self, entry: str, prefix: str = "") -> bool:
         """Run one entry; return whether it succeeded. Its errors begin with `prefix`."""
         try:
-            self._dispatch(entry)
+            with self._surface.telling():
+                self._dispatch(entry)
         except (KeyfoldError, UsageError) as error:
             self._print_error(**to_json(error)["error"], prefix=prefix)
         except Exception as error:  # noqa: BLE001 - a pattern's own code may raise anything
@@ -164,7 +170,13 @@ class Session:
 
     # Statements and patterns.
 
+    def _require_keys(self, what: str) -> None:
+        """Raise BadParameter if keys are not shown."""
+        if not self._surface.shows_keys:
+            raise typer.BadParameter("it would show keys; run a pattern.", param_hint=what)
+
     def _run_statement(self, statement: str, token: str | None = None) -> None:
+        self._require_keys(statement.split(maxsplit=1)[0])
         request: dict[str, Any] = {"Statement": statement}
         if self._limit is not None:
             request["Limit"] = self._limit
@@ -210,8 +222,9 @@ class Session:
             raise typer.BadParameter(f"{error}.", param_hint=name_in(entry)) from None
         named = shlex.split(name_in(entry))
         table, pattern = find_pattern(list(self.names.declared.values()), " ".join(named))
-        arguments = read_arguments(pattern, to_flags(pattern, words[len(named) :]))
-        request = make_request(pattern, arguments)
+        flags = to_flags(pattern, words[len(named) :])
+        arguments = read_arguments(pattern, flags, self._surface)
+        request = make_request(pattern, arguments, self._surface)
         self._prepare_table(table, request)
         self._run_request(pattern.name, request)
 
@@ -228,7 +241,7 @@ class Session:
 
     def _run_request(self, pattern: str, request: Request[Any]) -> None:
         request = self._with_limit(request)
-        result = run_request(self._store, self._log, request)
+        result = run_request(self._store, self._log, request, self._surface)
         cursor = result.cursor
         if cursor is None:
             self._show_next_page = None
@@ -237,11 +250,11 @@ class Session:
             self._show_next_page = lambda: self._run_request(pattern, asked.after(cursor))
 
         def show(console: Console) -> None:
-            print_request(console, request, result)
+            print_request(console, request, result, self._surface)
             if cursor is not None:
                 console.print(_MORE, style="dim")
 
-        self._print(result.to_json(pattern), show)
+        self._print(result.to_json(pattern, self._surface), show)
 
     def _with_limit(self, request: Request[Any]) -> Request[Any]:
         if self._limit is None or not isinstance(request, Query | Scan):
@@ -307,6 +320,7 @@ class Session:
         self._print(document, show)
 
     def _show_keys(self, table: str, prefix: str) -> None:
+        self._require_keys("keys")
         found = self.names.find_keys(table, prefix, _KEYS_SHOWN)
         document = {"keys": found.keys, "all": found.is_all, "capacity_units": found.units}
 
@@ -323,11 +337,12 @@ class Session:
 
         def show(console: Console) -> None:
             for table in tables:
-                print_patterns(console, table)
+                print_patterns(console, table, shows_keys=self._surface.shows_keys)
             if not tables:
                 console.print("No tables are declared, so there are no patterns.")
 
-        self._print({"tables": [list_patterns(each) for each in tables]}, show)
+        listed = [list_patterns(each, shows_keys=self._surface.shows_keys) for each in tables]
+        self._print({"tables": listed}, show)
 
 
 def _read_limit(text: str) -> int | None:

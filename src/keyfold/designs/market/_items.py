@@ -10,31 +10,35 @@ from pydantic import BaseModel, ConfigDict
 from keyfold import Entity, Expiry, Index, Key, Table, Ulid, attr, part
 
 
-class AccountId(Ulid, prefix="A"):
+class _SystemKey(Ulid, is_system_key=True):
+    """Base class of system keys, which end users see as handles."""
+
+
+class AccountId(_SystemKey, prefix="A"):
     """System key of an account."""
 
 
-class BillId(Ulid, prefix="B"):
+class BillId(_SystemKey, prefix="B"):
     """System key of a bill."""
 
 
-class CartId(Ulid, prefix="C"):
+class CartId(_SystemKey, prefix="C"):
     """System key of a cart."""
 
 
-class ProductId(Ulid, prefix="I"):
+class ProductId(_SystemKey, prefix="I"):
     """System key of a product, which the document calls an inventory item."""
 
 
-class OrderId(Ulid, prefix="O"):
+class OrderId(_SystemKey, prefix="O"):
     """System key of an order."""
 
 
-class PaymentId(Ulid, prefix="P"):
+class PaymentId(_SystemKey, prefix="P"):
     """System key of a payment."""
 
 
-class RewardId(Ulid, prefix="R"):
+class RewardId(_SystemKey, prefix="R"):
     """System key of a reward."""
 
 

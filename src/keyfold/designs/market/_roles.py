@@ -26,12 +26,15 @@ customer = table.add_role(
         tenant="user",
         can={profiles: READ | WRITE, orders: READ, rewards: READ},
         lookups=_LOOKUPS,
+        is_end_user=True,
     )
 )
 
 # Users may change their own products, and everybody may see them.
-seller = table.add_role(Role("seller", tenant="user", can={products: ALL}, lookups=_LOOKUPS))
-visitor = table.add_role(Role("visitor", can={products: READ}, lookups=_LOOKUPS))
+seller = table.add_role(
+    Role("seller", tenant="user", can={products: ALL}, lookups=_LOOKUPS, is_end_user=True)
+)
+visitor = table.add_role(Role("visitor", can={products: READ}, lookups=_LOOKUPS, is_end_user=True))
 
 # The process that writes to the shards that users may not write to: it places orders from carts,
 # empties the carts, and creates the bills and rewards of the orders.

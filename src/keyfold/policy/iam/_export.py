@@ -27,7 +27,7 @@ from keyfold.policy.iam._action_rules import (
     read_rule,
 )
 from keyfold.policy.iam._decisions import partition_of
-from keyfold.policy.iam._gaps import Direction, Gap
+from keyfold.policy.iam._gaps import Direction, Gap, system_keys_gap
 from keyfold.policy.iam._statements import (
     Keys,
     PartitionPatterns,
@@ -460,6 +460,8 @@ class _Exporter:
                 "Do not trust the index: get the item, and check whose it is.",
             )
         self._report_unique_gaps()
+        if role.is_end_user:
+            self._record_gap(system_keys_gap(role.name))
         several = [
             area.name
             for area in layout.areas.values()

@@ -28,3 +28,15 @@ class Gap(NamedTuple):
     def __str__(self) -> str:
         advice = f" {self.advice}" if self.advice else ""
         return f"{self.subject}: {self.fact}.{advice} [{self.kind}, {self.direction}]"
+
+
+def system_keys_gap(role: str) -> Gap:
+    """Return the note that principals of an end users' role see keys in DynamoDB's API."""
+    return Gap(
+        "system-keys",
+        "same",
+        frozenset(),
+        f"role {role}",
+        "DynamoDB's API takes and returns keys, so end users who call it see system keys",
+        "Let them reach the table through a service that shows handles.",
+    )

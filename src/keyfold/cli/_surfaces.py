@@ -1,0 +1,73 @@
+"""What a command shows to whoever runs it: keys, or handles to a principal that is an end user."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keyfold.cli._errors import ToldError, UsageError, is_negative
+from keyfold.errors import KeyfoldError
+from keyfold.model import RawItem
+from keyfold.store import Handles
+
+_INVALID = "it does not fit its declaration"
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Shows and reads texts for whoever runs a command; without `handles`, as they are."""
+
+    handles: Handles | None = None
+
+    @property
+    def shows_keys(self) -> bool:
+        """Whether keys are shown."""
+        return self.handles is None
+
+    def show(self, text: str) -> str:
+        """Return a text as it may be shown."""
+        return text if self.handles is None else self.handles.show(text)
+
+    def show_json(self, value: Any) -> Any:
+        """Return a JSON value as it may be shown."""
+        return value if self.handles is None else self.handles.show_json(value)
+
+    def read(self, text: str) -> str:
+        """Return a text with ids in place of handles; raises HandleInvalid."""
+        return text if self.handles is None else self.handles.read(text)
+
+    def read_json(self, value: Any) -> Any:
+        """Return a JSON value with ids in place of handles; raises HandleInvalid."""
+        return value if self.handles is None else self.handles.read_json(value)
+
+    def show_invalid(self, item: RawItem) -> RawItem:
+        """Return what may be shown of an item that does not fit the declaration."""
+        return item if self.shows_keys else replace(item, key={}, item={}, reason=_INVALID)
+
+    def show_error(self, error: BaseException) -> str:
+        """Return the message of an error as it may be shown, without its code."""
+        if not isinstance(error, KeyfoldError):
+            # Whatever a pattern's own code raises may have keys in it.
+            return f"The pattern failed with {type(error).__name__}."
+        if self.handles is None:
+            return str(error).removesuffix(f" [{error.code}]")
+        return self.handles.show_error(error)
+
+    @contextmanager
+    def telling(self) -> Generator[None]:
+        """Replace errors by what an end user is told of them."""
+        try:
+            yield
+        except Exception as error:
+            if self.handles is None:
+                raise
+            if isinstance(error, ToldError):
+                raise
+            if isinstance(error, UsageError):
+                error.message = self.handles.show(error.message)
+                raise
+            code = error.code if isinstance(error, KeyfoldError) else "pattern-failed"
+            told = self.show_error(error)
+            raise ToldError(code, told, is_negative=is_negative(error)) from None
