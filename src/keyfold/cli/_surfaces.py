@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keyfold.cli._errors import ToldError, UsageError, is_negative
-from keyfold.errors import KeyfoldError
+from keyfold.errors import KeyfoldError, TableMissing
 from keyfold.model import RawItem
 from keyfold.store import Handles
 
@@ -61,9 +61,8 @@ class Surface:
         try:
             yield
         except Exception as error:
-            if self.handles is None:
-                raise
-            if isinstance(error, ToldError):
+            # A missing table is about the command, not about anybody's items.
+            if self.handles is None or isinstance(error, TableMissing | ToldError):
                 raise
             if isinstance(error, UsageError):
                 error.message = self.handles.show(error.message)
