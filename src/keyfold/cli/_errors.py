@@ -30,7 +30,7 @@ ErrorFields = dict[str, str]
 _OPTION_NAMES = {"declared": "--table", "cursor_key": "KEYFOLD_CURSOR_KEY"}
 
 
-class ToldError(KeyfoldError):
+class ToldError(Exception):
     """What an end user is told of an error, by its code and a message without keys."""
 
     def __init__(self, told_code: str, message: str, *, is_negative: bool) -> None:
@@ -72,7 +72,7 @@ def name_option(error: KeyfoldError, words: Sequence[str]) -> KeyfoldError:
     return OptionInvalid(called, error.received, error.advice)
 
 
-def to_json(error: KeyfoldError | UsageError) -> dict[str, ErrorFields]:
+def to_json(error: KeyfoldError | ToldError | UsageError) -> dict[str, ErrorFields]:
     """Return an error as a JSON object: a stable code and the message."""
     if isinstance(error, ToldError):
         return {"error": {"code": error.told_code, "message": str(error)}}
@@ -82,7 +82,7 @@ def to_json(error: KeyfoldError | UsageError) -> dict[str, ErrorFields]:
     return {"error": {"code": "usage", "message": error.format_message()}}
 
 
-def print_error(error: KeyfoldError | UsageError, *, as_json: bool) -> None:
+def print_error(error: KeyfoldError | ToldError | UsageError, *, as_json: bool) -> None:
     """Print an error to standard error; JSON is one line, so that it can be found in a log."""
     if as_json:
         print(json.dumps(to_json(error), ensure_ascii=False), file=sys.stderr)

@@ -104,7 +104,7 @@ def run(
     exist, except with --as.
     """
     from keyfold.cli._arguments import make_request, read_arguments, takes
-    from keyfold.cli._errors import is_negative, print_error, to_json
+    from keyfold.cli._errors import ToldError, is_negative, print_error, to_json
     from keyfold.cli._plain import to_json_text
     from keyfold.cli._requests import print_request, writes
     from keyfold.cli._tables import find_pattern
@@ -133,7 +133,7 @@ def run(
             request, result, surface = _run(found, db, make, clock)
         else:
             request, result, surface = _run_as(principal, found, db, make, clock)
-    except KeyfoldError as error:
+    except (KeyfoldError, ToldError) as error:
         if not is_negative(error):
             raise
         # A failed condition or a denial is a result: with --json it goes to standard output.
