@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The guides whose commands build on each other, the module of each, and how many there are.
 GUIDES = {
     "move-data.md": ("depot", 7),
-    "run-access-patterns.md": ("kiosk", 13),
+    "run-access-patterns.md": ("kiosk", 14),
     "take-roles-to-aws.md": ("bazaar", 2),
 }
 
