@@ -36,7 +36,8 @@ test-long: $(venv)/.dev ## Search for failures, with new random choices in each 
 .PHONY: test-endpoints
 test-endpoints: $(venv)/.dev ## Run cases, stores and designs on a server, by two clients
 	$(bin)/pytest -n 2 -m endpoints tests/conformance tests/unit/store tests/unit/designs \
-		tests/unit/cli/test_demo.py tests/unit/cli/test_stories.py $(ARGS)
+		tests/unit/cli/test_demo.py tests/unit/cli/test_document_rows.py \
+		tests/unit/cli/test_stories.py $(ARGS)
 
 engines := dynalite dynamodb-local moto
 

@@ -21,6 +21,7 @@ TESTS = (
     "tests/unit/store",
     "tests/unit/designs",
     "tests/unit/cli/test_demo.py",
+    "tests/unit/cli/test_document_rows.py",
     "tests/unit/cli/test_stories.py",
 )
 
