@@ -159,6 +159,22 @@ def check_primary_keys(store: Store) -> None:
 
 
 @pytest.mark.parametrize("more", [[], ["--as-is"]])
+def test_members_of_the_documents_groups_change(
+    run: Run, db: str, tmp_path: Path, more: list[str]
+) -> None:
+    load(run, tmp_path, db, "pantry", PANTRY, *more)
+    with open_at(pantry.table, db) as store:
+        store.run(pantry.add_member(HOME, BOB))
+        store.run(pantry.remove_member(HOME, ADA))
+        store.run(pantry.remove_member(OFFICE, ADA))
+        for number in (HOME, OFFICE):
+            group = store.run(pantry.get_group(number))
+            assert group is not None
+            assert set(group.users) == {BOB}
+        assert not list(store.run(pantry.list_of_users_group(ADA)))
+
+
+@pytest.mark.parametrize("more", [[], ["--as-is"]])
 def test_join_links_are_found_in_every_spelling(
     run: Run, db: str, tmp_path: Path, more: list[str]
 ) -> None:

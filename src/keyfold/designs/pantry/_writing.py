@@ -64,7 +64,8 @@ def add_member(group: UUID, user: UUID) -> Transaction:
 def remove_member(group: UUID, user: UUID) -> Transaction:
     """Remove a user from a group; fails if the user is not a member."""
     return transaction(
-        Membership.delete(user=user, group=group).where(Membership.f.user.exists()),
+        # Memberships that other programs wrote have the group id alone.
+        Membership.delete(user=user, group=group).where(Membership.f.group.exists()),
         Group.update(group=group).delete(Group.f.users, {user}),
     )
 
