@@ -173,18 +173,20 @@ def update(
 
     given = _read_object(sys.stdin.read() if changes == "-" else changes)
     request = update_item(category, key, given)
+    written, is_found = None, True
     with _open(db) as store:
         try:
             written = store.run(request)
         except NotFound:
-            written = None
+            is_found = False
     if as_json:
         _print_json({"item": None if written is None else _to_plain(written)})
-    elif written is None:
+    elif not is_found:
         print(f"There is no {key!r} in {category!r}.", file=sys.stderr)
     else:
-        print(f"Updated {key!r} in {category!r}.")
-    raise typer.Exit(1 if written is None else 0)
+        expired = ", which has expired now" if written is None else ""
+        print(f"Updated {key!r} in {category!r}{expired}.")
+    raise typer.Exit(0 if is_found else 1)
 
 
 @app.command(epilog=show_examples("keyfold letsgo rm order order-123"))

@@ -196,6 +196,13 @@ def test_update_changes_some_attributes(shell: Shell) -> None:
     assert (shown.get("ttl"), shown["paid"], shown["total"]) == (None, True, 0.3)
 
 
+def test_update_can_let_an_item_expire(shell: Shell) -> None:
+    shell.put(category="bill", key="b")
+    ended = shell("update", "bill", "b", '{"ttl": 1704067200}')
+    assert (ended.code, ended.out) == (0, "Updated 'b' in 'bill', which has expired now.\n")
+    assert shell("get", "bill", "b").code == 1
+
+
 def test_update_of_a_missing_item_exits_with_one(orders: Shell) -> None:
     outcome = orders("update", "bill", "x", '{"n": 1}')
     assert (outcome.code, outcome.err) == (1, "There is no 'x' in 'bill'.\n")
