@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from enum import Enum, auto
 from typing import Any, TypeGuard
 
 from keyfold.errors import ConditionalCheckFailedException, KeyfoldError, RequestRefused
@@ -53,8 +54,19 @@ def _needs_form(action: Action) -> bool:
             return len(action.path.steps) > 1
 
 
-def plan_renewal(context: RunContext, request: Update[Any]) -> Plan[bool]:
-    """Bring the item of an update up to date; return whether it was not, so that a repeat may do.
+class Renewal(Enum):
+    """What came of bringing an item up to date."""
+
+    # It was not up to date: the update is worth a repeat.
+    DONE = auto()
+    # It is up to date. If another program has just done that, one repeat is worthwhile.
+    NOT_NEEDED = auto()
+    # It does not exist, cannot be read, or needs a backfill.
+    NOT_POSSIBLE = auto()
+
+
+def plan_renewal(context: RunContext, request: Update[Any]) -> Plan[Renewal]:
+    """Bring the item of an update up to date.
 
     This is the store's business, whatever the principal's role: the item means the same after it.
     """
@@ -63,17 +75,19 @@ def plan_renewal(context: RunContext, request: Update[Any]) -> Plan[bool]:
     read = ApiCall("GetItem", payload, authority=STORE)
     item = (yield from attempt(context, request, read)).get("Item")
     if item is None:
-        return False
+        return Renewal.NOT_POSSIBLE
     try:
         _, patch = find_patch(table, normalise_item(item)[0])  # type: ignore[arg-type] - a declared table
     except ItemMismatch:
-        return False
+        return Renewal.NOT_POSSIBLE
+    if patch is None:
+        return Renewal.NOT_NEEDED
     unique = {name for each in request.schema.unique.values() for name in each.attributes}
-    if patch is None or unique & {*patch.sets, *patch.removes}:
+    if unique & {*patch.sets, *patch.removes}:
         # A unique value takes its guard with it; a backfill does that.
-        return False
+        return Renewal.NOT_POSSIBLE
     write = ApiCall("UpdateItem", patch.to_request(table.name), authority=STORE)
     # If it was changed since it was read, the repeat finds out how.
     with suppress(ConditionalCheckFailedException):
         yield from attempt(context, request, write)
-    return True
+    return Renewal.DONE

@@ -45,7 +45,12 @@ from keyfold.store._guard_actions import (
     unique_values_in,
 )
 from keyfold.store._guards import expiry_in
-from keyfold.store._outdated_items import has_former_name, may_be_outdated, plan_renewal
+from keyfold.store._outdated_items import (
+    Renewal,
+    has_former_name,
+    may_be_outdated,
+    plan_renewal,
+)
 from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_unstorable
@@ -139,6 +144,8 @@ def _carry_out(
     members: list[dict[str, Any]] = call.request["TransactItems"]
     # Guards of values that an item has, although another item owns the guard.
     foreign: set[Hashable] = set()
+    # Whether items in an old form are brought up to date: not again, once they were.
+    may_renew = True
     for race in range(1, _MAX_RACES + 1):
         actions: list[TransactionAction] = []
         for owner, (each, member) in enumerate(zip(request.requests, members, strict=True)):
@@ -157,8 +164,11 @@ def _carry_out(
         except RequestRefused as error:
             # Some services do not say which member they refuse.
             outdated = [each for each in request.requests if may_be_outdated(each, error)]
-            if race < _MAX_RACES and (yield from _renew(context, outdated)):
-                continue
+            if race < _MAX_RACES and outdated and may_renew:
+                renewals = yield from _renew(context, outdated)
+                if renewals != {Renewal.NOT_POSSIBLE}:
+                    may_renew = Renewal.DONE in renewals
+                    continue
             raise
         except IdempotentParameterMismatchException:
             if not may_vary:
@@ -179,8 +189,11 @@ def _carry_out(
                 continue
             reasons = _failure_reasons(context, request, failed)
             outdated = _find_outdated(request, failed, reasons)
-            if race < _MAX_RACES and (yield from _renew(context, outdated)):
-                continue
+            if race < _MAX_RACES and outdated and may_renew:
+                renewals = yield from _renew(context, outdated)
+                if renewals != {Renewal.NOT_POSSIBLE}:
+                    may_renew = Renewal.DONE in renewals
+                    continue
             raise TransactionFailed(reasons) from None
         return actions
     raise AssertionError(request)
@@ -253,12 +266,12 @@ def _find_outdated(
     return found
 
 
-def _renew(context: RunContext, outdated: Iterable[Update[Any]]) -> Plan[bool]:
-    """Bring the items of updates up to date; return whether one was not."""
-    is_renewed = False
+def _renew(context: RunContext, outdated: Iterable[Update[Any]]) -> Plan[set[Renewal]]:
+    """Bring the items of updates up to date; return what came of it."""
+    renewals: set[Renewal] = set()
     for each in outdated:
-        is_renewed |= yield from plan_renewal(context, each)
-    return is_renewed
+        renewals.add((yield from plan_renewal(context, each)))
+    return renewals
 
 
 def _unless_expired(context: RunContext, request: Write[Any], item: Item | None) -> Item | None:

@@ -31,7 +31,12 @@ from keyfold.model._upgrades import find_rewritten
 from keyfold.model._upserts import Upsert
 from keyfold.model._writes import Delete, Presence, Put, Write, copy_unchecked
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
-from keyfold.store._outdated_items import has_former_name, may_be_outdated, plan_renewal
+from keyfold.store._outdated_items import (
+    Renewal,
+    has_former_name,
+    may_be_outdated,
+    plan_renewal,
+)
 from keyfold.store._plans import Plan, RunContext, retry
 from keyfold.values import AttributeValue, Item
 
@@ -48,8 +53,13 @@ def is_expired_leftover(error: ConditionFailed) -> bool:
     return isinstance(error, _ExpiredLeftover)
 
 
-def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[Any]:
-    """Write one entity, and return it as stored; raises ConditionFailed and its subclasses."""
+def plan_write(
+    context: RunContext, request: Write[Any], calls: Calls, *, may_renew: bool = True
+) -> Plan[Any]:
+    """Write one entity, and return it as stored; raises ConditionFailed and its subclasses.
+
+    `may_renew` if an item in an old form is brought up to date, and the update repeated.
+    """
     (call,) = calls
     if context.store.reports_capacity:
         call.request["ReturnConsumedCapacity"] = "TOTAL"
@@ -59,16 +69,20 @@ def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[A
         except KeyfoldError as error:
             response = yield from retry(context, request, call, error)
     except RequestRefused as error:
-        if may_be_outdated(request, error) and (yield from plan_renewal(context, request)):
-            return (yield from _repeat(context, request))
+        if may_renew and may_be_outdated(request, error):
+            renewal = yield from plan_renewal(context, request)
+            if renewal is not Renewal.NOT_POSSIBLE:
+                return (yield from _repeat(context, request, renewal))
         raise
     except ConditionalCheckFailedException as error:
         item = error.fields.get("Item")
         if isinstance(request, Update):
             if item is not None and _is_as_seen(request, item):
                 return (yield from _repeat(context, replace(request, as_stored=item)))
-            if has_former_name(request, item) and (yield from plan_renewal(context, request)):
-                return (yield from _repeat(context, request))
+            if may_renew and has_former_name(request, item):
+                renewal = yield from plan_renewal(context, request)
+                if renewal is not Renewal.NOT_POSSIBLE:
+                    return (yield from _repeat(context, request, renewal))
         failure = explain_failure(context, request, item)
         if is_nothing_to_delete(request, failure):
             return None
@@ -76,10 +90,12 @@ def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[A
     return _result_of(context, request, response.get("Attributes"))
 
 
-def _repeat(context: RunContext, request: Update[Any]) -> Plan[Any]:
+def _repeat(
+    context: RunContext, request: Update[Any], renewal: Renewal = Renewal.DONE
+) -> Plan[Any]:
     """Send an update again, which was allowed the first time."""
     again = ApiCall(request.operation, request.to_dynamodb(now=context.now), authority=STORE)
-    return plan_write(context, request, (again,))
+    return plan_write(context, request, (again,), may_renew=renewal is Renewal.DONE)
 
 
 def _is_as_seen(request: Update[Any], item: Item) -> bool:

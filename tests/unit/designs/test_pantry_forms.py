@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,17 @@ def test_a_link_admits_whatever_is_stored(home: Database, item: dict[str, Any]) 
     home.run(pantry.create_join_link(link))
     home.run(pantry.join_by_link(link, EVE))
     assert users_of(home, group) == {ADA, BOB, EVE}
+
+
+def test_nobody_is_lost_who_joins_a_list_at_the_same_time(home: Database) -> None:
+    people = [User(user=UUID(int=n), name=f"{n}", email=f"{n}@example.com") for n in range(8)]
+    for user in people:
+        home.run(pantry.create_user(user))
+    group = put_group(home, GROUPS[0])
+    changes = [pantry.add_member(group, user.user) for user in people]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(home.run, changes))
+    assert users_of(home, group) == {ADA, BOB, *(user.user for user in people)}
 
 
 def test_ids_in_capitals_are_the_same_users(home: Database) -> None:

@@ -146,3 +146,26 @@ def test_a_unique_value_is_left_to_a_backfill(store: AnyStore, database: Databas
     database.execute("PutItem", {"TableName": "Clubs", "Item": item})
     with pytest.raises(ConditionFailed, match="former name 'labels'; run keyfold backfill"):
         store.run(Person.update(id="1").add(Person.f.tags, {"y"}))
+
+
+class RenewedByOthers:
+    """A database in which another program renews the item just before it is read."""
+
+    def __init__(self, database: Database, **form: Any) -> None:
+        self._database, self._form = database, form
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if operation == "GetItem":
+            put(self._database, prices={"M": {}}, **self._form)
+        return self._database.execute(operation, request)
+
+
+@pytest.mark.parametrize("form", [{"members": LIST}, {"users": SET}])
+@pytest.mark.parametrize("is_whole", [False, True], ids=["update", "transaction"])
+def test_an_item_that_others_have_just_renewed_is_updated(
+    database: Database, form: dict[str, Any], is_whole: bool
+) -> None:
+    put(database, **form)
+    store = Store(RenewedByOthers(database, members=SET), StoreSettings([clubs]))
+    store.run(transaction(JOIN) if is_whole else JOIN)
+    assert sorted(stored(database)["members"]["SS"]) == ["ada", "bo", "eve"]
