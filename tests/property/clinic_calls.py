@@ -187,6 +187,7 @@ def queries(
                 ("ByState", {"state": "new"}),
                 ("ByPair", {"pair_user": f"P#{user}", "pair_topic": "flu"}),
                 ("ByKey", {"sk": f"MEMBER#{user}"}),
+                ("ByKey", {"sk": "N#1"}),
             ]
         )
     )

@@ -11,7 +11,7 @@ from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError
 from keyfold.model import Page, Request
 from keyfold.model._paged_reads import PagedRead
-from keyfold.policy import Guard
+from keyfold.policy import make_guards
 from keyfold.store import Store, StoreSettings
 from keyfold.wire.server._authorizers import RoleAuthorizer
 from keyfold.wire.server._gate import OpenGate
@@ -55,14 +55,14 @@ class ClinicDatabase:
         for wire in self._wires:
             wire.close()
 
-    def log_in(self, role: str, user: str) -> ClinicUser:
-        """Return a user with a role, who asks through a store and through a server."""
-        guard = Guard(clinic.layout, clinic.roles[role], {"user": user})
-        name, find_key_names = f"{role}-{user}", self.engine.find_key_names
-        authorizer = RoleAuthorizer(name, {TABLE: guard}, find_key_names, "us-east-1")
+    def log_in(self, user: str, *roles: str) -> ClinicUser:
+        """Return a user with some roles, who asks through a store and through a server."""
+        guards = make_guards([clinic], roles, {"user": user})
+        name, find_key_names = f"{'-'.join(roles)}-{user}", self.engine.find_key_names
+        authorizer = RoleAuthorizer(name, guards, find_key_names, "us-east-1")
         wire = Wire(self.engine, gate=OpenGate(authorizer, name))
         self._wires.append(wire)
-        return ClinicUser(self.store.as_principal(role, user=user), wire)
+        return ClinicUser(self.store.as_principal(*roles, user=user), wire)
 
     def dump(self) -> list[dict[str, Any]]:
         """Return all stored items."""

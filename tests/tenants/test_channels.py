@@ -28,7 +28,7 @@ def database() -> Iterator[ClinicDatabase]:
 
 
 def test_a_token_used_by_another_tenant_reveals_nothing(database: ClinicDatabase) -> None:
-    ada, bob = (database.log_in("patient", user) for user in ("ada", "bob"))
+    ada, bob = (database.log_in(user, "patient") for user in ("ada", "bob"))
     assert bob.do(transact_put("bob", "7", "token"))[0][0] == 200
     assert ada.do(transact_put("ada", "7", "token"))[0][0] == 200
     # The token also works for each of them.
@@ -53,7 +53,7 @@ def test_a_tenant_may_not_learn_the_number_of_items(database: ClinicDatabase) ->
     role = Role("counter", tenant="user", can={"notes": READ}, operations=["DescribeTable"])
     (problem,) = find_role_problems(clinic.layout, role)
     assert "DescribeTable, which concerns all tenants" in problem
-    status, _, body = database.log_in("patient", "ada").do(
+    status, _, body = database.log_in("ada", "patient").do(
         Call("DescribeTable", {"TableName": TABLE})
     )[0]
     assert (status, b"AccessDeniedException" in body) == (400, True)
@@ -88,7 +88,7 @@ def test_items_of_another_tenant_do_not_block_a_lookup(
     assert before == database.store.run(Note.get(user="ada", id="1"))
     item = {"pk": {"S": "U#bob"}, "sk": {"S": "N#1"}, "text": {"S": "x"}, **attributes}
     put = Call("PutItem", {"TableName": TABLE, "Item": item})
-    assert database.log_in("patient", "bob").do(put)[0][0] == 200
+    assert database.log_in("bob", "patient").do(put)[0][0] == 200
     assert ada.run(find_note("1")) == before
 
 

@@ -48,7 +48,8 @@ def sync() -> None:
         assert_type(ada.run(Rate.get(base="USD", target="EUR")), Rate | None)
         store.as_principal(Rate)  # error: reportArgumentType
         store.as_principal("customer", user=7)  # error: reportArgumentType
-        store.as_principal("customer", "ada")  # error: reportCallIssue
+        assert_type(store.as_principal("customer", "seller", user="ada"), Store)
+        store.as_principal()  # error: reportCallIssue
     with rates.open(":memory:", clock=time.time, on_call=[show]) as store:
         assert_type(store, Store)  # mypy: error
         assert_type(store.run(Rate.get(base="USD", target="EUR")), Rate | None)  # mypy: error
