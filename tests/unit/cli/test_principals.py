@@ -105,16 +105,6 @@ def test_a_principal_must_be_one_of_the_table(run: Run) -> None:
     assert "'bob' is not NAME=VALUE." in outcome.err
 
 
-def test_a_principal_may_have_several_roles(run: Run) -> None:
-    words = ("run", "market", "bonuses", "--user", "bob")
-    seller = ("--as", "seller", "--id", "user=bob")
-    assert run(*words, *seller).code == 1
-    assert run(*words, *seller, "--as", "customer").code == 0
-    outcome = run("run", "market", "bonuses", "--user", "ada", *seller, "--as", "customer")
-    assert outcome.code == 1
-    assert "seller and customer: Query on Market is denied: rewards: seller may only" in outcome.err
-
-
 def test_a_principal_creates_no_database(run: Run, tmp_path: Path) -> None:
     missing = tmp_path / "missing.db"
     words = ("take-from-cart", "--user", "bob", "--cart", "C#01JZ10H7X367VB2NF4YQ973DHV")
