@@ -115,7 +115,6 @@ def test_update_item(db: Database) -> None:
         "note", "note-1", stars=Decimal("4.5"), tags=["new"], ttl=START + DAY
     )
     assert db.run(letsgo.get_item("note", "note-1", consistent=True)) == changed
-    assert db.run(letsgo.update_item("note", "note-1", {})) == changed
     with pytest.raises(NotFound):
         db.run(letsgo.update_item("note", "note-2", {"text": "x"}))
     with pytest.raises(KeyFieldChanged):
@@ -123,6 +122,12 @@ def test_update_item(db: Database) -> None:
     db.clock.advance(DAY)
     with pytest.raises(NotFound):
         db.run(letsgo.update_item("note", "note-1", {"text": "too late"}))
+
+
+def test_an_update_of_nothing_returns_the_item(db: Database) -> None:
+    note = AnyItem.of("note", "note-1", text="call")
+    db.run(letsgo.put_item(note))
+    assert db.run(letsgo.update_item("note", "note-1", {})) == note
 
 
 def test_an_update_of_a_typed_item_is_checked_by_its_fields(db: Database) -> None:
