@@ -6,9 +6,10 @@ from keyfold.errors._base import TemplatedError
 
 
 class AccessDenied(TemplatedError, PermissionError):
-    """A principal's role does not allow the request; nothing was done.
+    """No role of the principal allows the request; nothing was done.
 
-    The decision uses the request alone, before any call, so it reveals nothing of what is stored.
+    `role` names the principal's roles, and `fact` says what each of them lacks. The decision uses
+    the request alone, before any call, so it reveals nothing of what is stored.
     """
 
     code = "access-denied"
