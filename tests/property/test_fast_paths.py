@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyfold.api import ProposedWrite
 from keyfold.api.expression_use import check_not_mixed
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
@@ -220,14 +221,23 @@ def test_simple_queries_find_something(filled: Engine) -> None:
 # Writes: one engine takes the fast path, the other does not, and both store the same.
 
 
-class EnginePair:
-    """Two engines that start with the same few items."""
+def _accept(write: ProposedWrite) -> str | None:
+    """Look only at the item that is put, as the check of an entity without unique fields does."""
+    return "it is refused" if write.after is None else None
 
-    def __init__(self) -> None:
-        self.fast = Engine.open(":memory:", clock=lambda: 0.0, new_id=lambda: "id")
-        self.ordinary = Engine.open(":memory:", clock=lambda: 0.0, new_id=lambda: "id")
+
+class EnginePair:
+    """Two engines that start with the same few items; they check writes if `is_checked`."""
+
+    def __init__(self, *, is_checked: bool = False) -> None:
+        tables = (("Texts", ("S", "S")), ("Numbers", ("N", "N")), (SIMPLE, ("S",)))
+        checks = {name: _accept for name, _ in tables} if is_checked else None
+        self.fast, self.ordinary = (
+            Engine.open(":memory:", clock=lambda: 0.0, new_id=lambda: "id", write_checks=checks)
+            for _ in range(2)
+        )
         for engine in (self.fast, self.ordinary):
-            for name, keys in (("Texts", ("S", "S")), ("Numbers", ("N", "N")), (SIMPLE, ("S",))):
+            for name, keys in tables:
                 engine.execute("CreateTable", definition(name, keys))
             for place, name in enumerate(("a", "b", "c")):
                 put(engine, SIMPLE, {"pk": {"S": name}}, place + 1)
@@ -251,10 +261,12 @@ class EnginePair:
 
 
 @examples(40)
-@given(st.lists(st.tuples(methods, simple_puts), min_size=1, max_size=5))
-def test_simple_puts_store_the_same_on_both_paths(puts: list[tuple[Method, Request]]) -> None:
+@given(st.lists(st.tuples(methods, simple_puts), min_size=1, max_size=5), st.booleans())
+def test_simple_puts_store_the_same_on_both_paths(
+    puts: list[tuple[Method, Request]], is_checked: bool
+) -> None:
     ordinary = check_not_mixed.__code__
-    with EnginePair() as engines:
+    with EnginePair(is_checked=is_checked) as engines:
         for method, request in puts:
             with _calls_of(ordinary) as calls:
                 fast = _answer(engines.fast, method, "PutItem", request)

@@ -5,7 +5,7 @@ Loads, copies and checked servers use it, so that they accept the same items.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -39,28 +39,64 @@ def read_writable(table: Table, item: Item) -> tuple[EntitySchema, BaseModel]:
     fields that its fields contradict, or has a reserved partition key.
     """
     schema = table.find_schema(item)
-    value = schema.decode(item)
-    check_contradictions(schema, item, value)
+    parsed = _parse_key(schema, item)
+    value = schema.decode(item, None if parsed is None else _merge(parsed))
+    if parsed is None or not _agrees(parsed, value.__dict__):
+        _check_key(schema, item, value)
+    _check_derived(schema, item, value)
     prefix = find_reserved(schema, item)
     if prefix is not None:
         raise ItemMismatch(reserved_fact(schema.partition.attribute, prefix))
     return schema, value
 
 
-def check_contradictions(schema: EntitySchema, item: Item, value: BaseModel) -> None:
-    """Raise ItemContradicts if a key or a computed field of an item contradicts its fields.
+def _parse_key(schema: EntitySchema, item: Item) -> list[dict[str, Any]] | None:
+    """Return the fields in each part of an item's key; None unless all parts are templates."""
+    parsed: list[dict[str, Any]] = []
+    for part in schema.keys:
+        text = item.get(part.attribute, {}).get("S")
+        found = None if part.template is None or text is None else part.template.parse(text)
+        if found is None:
+            return None
+        parsed.append(found)
+    return parsed
 
-    `value` is the entity in the item. An item may lack index keys and computed fields, which a
-    backfill adds: it may be older than the declaration. So may what an upgrade still has to change.
-    """
+
+def _merge(parsed: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for each in parsed:
+        merged |= each
+    return merged
+
+
+def _agrees(parsed: Sequence[dict[str, Any]], values: Mapping[str, Any]) -> bool:
+    """Return whether the fields have the values that each part of the key has: the usual case."""
+    for each in parsed:
+        for name, value in each.items():
+            if values[name] != value:
+                return False
+    return True
+
+
+def _check_key(schema: EntitySchema, item: Item, value: BaseModel) -> None:
+    """Raise ItemContradicts if an item's key contradicts its fields."""
     upgraded = upgraded_attributes(value)
     for part in schema.keys:
         _check_key_part(schema, part, item, value.__dict__, upgraded)
+
+
+def _check_derived(schema: EntitySchema, item: Item, value: BaseModel) -> None:
+    """Raise ItemContradicts if an index key or a computed field of an item contradicts its fields.
+
+    An item may lack them, and a backfill adds them: it may be older than the declaration. So may
+    what an upgrade still has to change.
+    """
     derived: Iterable[str] = schema.derived_attributes.intersection(item)
-    if upgraded:
-        derived = [name for name in derived if upgraded.isdisjoint(find_sources(schema, [name]))]
     if not derived:
         return
+    upgraded = upgraded_attributes(value)
+    if upgraded:
+        derived = [name for name in derived if upgraded.isdisjoint(find_sources(schema, [name]))]
     try:
         made = schema.encode(value)
     except KeyfoldError as error:

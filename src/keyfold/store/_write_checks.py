@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
@@ -17,6 +17,7 @@ from keyfold.api import ProposedWrite, WriteCheck
 from keyfold.clocks import Clock
 from keyfold.errors import WriteRefused
 from keyfold.model._formatting import show_item
+from keyfold.model._keys import Index
 from keyfold.model._reserved import find_reserved, reserved_fact
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
@@ -24,6 +25,8 @@ from keyfold.store._guard_checks import find_guard_fault, find_unguarded
 from keyfold.store._guards import is_guard
 from keyfold.store._item_checks import ItemContradicts, read_writable
 from keyfold.values import Item, restore_binaries
+
+_WITHOUT_BYTES = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
 
 
 def make_write_checks(
@@ -61,6 +64,10 @@ class DeclarationCheck:
 
     table: Table
     clock: Clock = time.time
+    # By entity: see `_foreign_indexes`.
+    foreign_indexes: dict[str, tuple[Index, ...]] = field(
+        default_factory=dict[str, tuple[Index, ...]], repr=False, compare=False
+    )
 
     def __call__(self, write: ProposedWrite, /) -> str | None:
         """Return why a write is refused; None if it is accepted."""
@@ -72,7 +79,7 @@ class DeclarationCheck:
             return None if fault is None else self._refuse(item, fault.fact, fault.advice)
         if write.after is None:
             return self._find_delete_fault(item)
-        return self._find_fault(restore_binaries(item), write)
+        return self._find_fault(_with_bytes(item), write)
 
     def _read_clock(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
@@ -128,19 +135,29 @@ class DeclarationCheck:
         self, schema: EntitySchema, item: Item, write: ProposedWrite
     ) -> str | None:
         """Return the fault of an item that undeclared attributes put into an index."""
-        if schema.codec.has_extra:
-            return None
-        for index in self.table.indexes:
+        for index in self._foreign_indexes(schema):
             names = index.key.names
-            stray = [name for name in names if name not in schema.declared_names]
-            if not stray or not all(name in item for name in names):
+            if not all(name in item for name in names):
                 continue
+            stray = [name for name in names if name not in schema.declared_names]
             before = restore_binaries(write.before or {})
             # An item may be older than the declaration; a backfill removes the attributes.
             if any(before.get(name) != item[name] for name in names):
                 shown = show_item({name: item[name] for name in stray})
                 return f"{shown} would put it into {index.name}, which has no {schema.name}"
         return None
+
+    def _foreign_indexes(self, schema: EntitySchema) -> tuple[Index, ...]:
+        """Return the indexes that only attributes can put an item into that are not declared."""
+        found = self.foreign_indexes.get(schema.name)
+        if found is None:
+            found = self.foreign_indexes[schema.name] = tuple(
+                index
+                for index in self.table.indexes
+                if not schema.codec.has_extra
+                and not schema.declared_names.issuperset(index.key.names)
+            )
+        return found
 
     def _refuse(self, item: Item, fact: str, advice: str) -> str:
         key = {name: item[name] for name in self.table.key.names}
@@ -166,6 +183,15 @@ class DeclarationCheck:
             if rest
             else (f"Items of its partition are of {last}.")
         )
+
+
+def _with_bytes(item: Item) -> Item:
+    """Return an item with binaries as bytes; the item itself if it has none, as most."""
+    for value in item.values():
+        for kind in value:
+            if kind not in _WITHOUT_BYTES:
+                return restore_binaries(item)
+    return item
 
 
 def _attributes_at_fault(table: Table, item: Item, error: ItemMismatch) -> set[str] | None:
