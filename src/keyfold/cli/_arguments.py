@@ -177,8 +177,8 @@ def _read(
     except HandleInvalid as error:
         raise typer.BadParameter(surface.show_error(error), param_hint=flag) from None
     except ValidationError as error:
-        told = _describe_errors(error, surface)
-    fact = f"{text!r:.80} is not valid for type {show_type(wanted)}: {told}."
+        told = _describe_errors(error) if surface.shows_keys else surface.show_error(error)
+    fact = f"{text!r:.80} is not valid for type {show_type(wanted)}: {told.rstrip('.')}."
     raise typer.BadParameter(fact, param_hint=flag)
 
 
@@ -208,18 +208,9 @@ def _with_zone(value: Any) -> Any:
     return value
 
 
-def _describe_errors(error: ValidationError, surface: Surface) -> str:
+def _describe_errors(error: ValidationError) -> str:
     problems: list[Mapping[str, Any]] = [dict(each) for each in error.errors()]
     return "; ".join(
-        ": ".join(
-            filter(None, (surface.show(".".join(map(str, each["loc"]))), _tell(each, surface)))
-        )
+        ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"].rstrip("."))))
         for each in problems
     )
-
-
-def _tell(problem: Mapping[str, Any], surface: Surface) -> str:
-    cause = problem.get("ctx", {}).get("error")
-    if surface.shows_keys or not isinstance(cause, KeyfoldError):
-        return surface.show(problem["msg"]).rstrip(".")
-    return surface.show_error(cause).rstrip(".")

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from keyfold.cli._errors import ToldError, UsageError, is_negative
-from keyfold.errors import KeyfoldError, TableMissing
+from keyfold.errors import KeyfoldError, PatternFailed, TableMissing, ValueInvalid
 from keyfold.model import RawItem
 from keyfold.store import Handles
 
@@ -48,12 +50,12 @@ class Surface:
 
     def show_error(self, error: BaseException) -> str:
         """Return the message of an error as it may be shown, without its code."""
-        if not isinstance(error, KeyfoldError):
-            # Whatever a pattern's own code raises may have keys in it.
-            return f"The pattern failed with {type(error).__name__}."
         if self.handles is None:
-            return str(error).removesuffix(f" [{error.code}]")
-        return self.handles.show_error(error)
+            return str(error)
+        if isinstance(error, KeyfoldError | ValidationError):
+            return self.handles.show_error(error)
+        # Whatever a pattern's own code raises may have keys in it.
+        return f"The pattern failed with {type(error).__name__}."
 
     @contextmanager
     def telling(self) -> Generator[None]:
@@ -67,6 +69,15 @@ class Surface:
             if isinstance(error, UsageError):
                 error.message = self.handles.show(error.message)
                 raise
-            code = error.code if isinstance(error, KeyfoldError) else "pattern-failed"
             told = self.show_error(error)
-            raise ToldError(code, told, is_negative=is_negative(error)) from None
+            raise ToldError(_code_of(error), told, is_negative=is_negative(error)) from None
+
+
+def _code_of(error: Exception) -> str:
+    match error:
+        case KeyfoldError():
+            return error.code
+        case ValidationError():
+            return ValueInvalid.code
+        case _:
+            return PatternFailed.code

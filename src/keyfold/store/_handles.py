@@ -13,6 +13,8 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
+from pydantic import ValidationError
+
 from keyfold.errors import (
     AccessDenied,
     DeclarationInvalid,
@@ -89,16 +91,20 @@ class Handles:
         """Return a JSON value with ids in place of the handles; raises HandleInvalid."""
         return _change_texts(value, self.read)
 
-    def show_error(self, error: KeyfoldError) -> str:
+    def show_error(self, error: KeyfoldError | ValidationError) -> str:
         """Return the message of an error for the principal: it names entities and handles, no keys.
 
         It is the error's `public` message, with the handles of the items that it is about. Denials
-        are told in full: they follow from the request alone. The code is not part of it.
+        are told in full: they follow from the request alone. The code is not part of it. A
+        validation error of pydantic is told field by field, without the values.
         """
         return self._mask("…", self.show(self._describe(error)))
 
-    def _describe(self, error: KeyfoldError) -> str:
+    def _describe(self, error: KeyfoldError | ValidationError) -> str:
         match error:
+            case ValidationError():
+                listed = error.errors(include_url=False, include_input=False)
+                return "; ".join(self._describe_problem(dict(each)) for each in listed) + "."
             case TransactionFailed():
                 told = dict.fromkeys(self._describe(each) for each in error.reasons if each)
                 return " ".join(told) or error.public
@@ -113,6 +119,12 @@ class Handles:
                 return type(error)(**{**facts, "entity": subject}).public
             case _:
                 return error.public
+
+    def _describe_problem(self, problem: dict[str, Any]) -> str:
+        """Return a problem that a validation found: where it is, and what it is."""
+        cause = problem.get("ctx", {}).get("error")
+        told = self._describe(cause) if isinstance(cause, KeyfoldError) else problem["msg"]
+        return ": ".join(filter(None, (".".join(map(str, problem["loc"])), told.rstrip("."))))
 
     def _find_handles(self, text: str) -> list[str]:
         found: dict[str, None] = {}

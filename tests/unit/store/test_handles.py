@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeAliasType, TypedDict
 
 import keyfold
@@ -240,6 +240,23 @@ def test_denials_are_told_in_full(store: Store, ada: Handles) -> None:
 def test_other_errors_say_what_clients_of_an_api_are_told(ada: Handles) -> None:
     error = RequestRefused("Get(pk='U#ada', sk='O#01JZ10H7X3…')", "too large")
     assert ada.show_error(error) == "The request could not be carried out."
+
+
+class Basket(BaseModel):
+    """Input of a client, with an id as the key of a map."""
+
+    quantities: dict[OrderId, int]
+    order: OrderId
+
+
+def test_validation_errors_are_told_by_field(ada: Handles) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Basket.model_validate({"quantities": {ORDER: "x"}, "order": ITEM})
+    told = ada.show_error(caught.value)
+    assert told == (
+        f"quantities.{ada.show(ORDER)}: Input should be a valid integer, unable to parse string as "
+        "an integer; order: OrderId: there is no such id. Give it as it was shown to you."
+    )
 
 
 # The types of system keys.
