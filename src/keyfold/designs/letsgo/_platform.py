@@ -49,7 +49,7 @@ class SubscriptionPlan(BaseModel, frozen=True):
     stripe_subscription: dict[str, Any] | None = attr("stripeSubscription", default=None)
 
 
-class Tenant(Entity, table=table, key=("letsgo-tenant", "{tenant_id}"), extra="allow"):
+class Tenant(Entity, table=table, key=(table.shard("letsgo-tenant"), "{tenant_id}"), extra="allow"):
     """A tenant of the platform. Deletion is logical: the item remains, and so does its id."""
 
     tenant_id: str = attr("tenantId")
@@ -63,7 +63,9 @@ class Tenant(Entity, table=table, key=("letsgo-tenant", "{tenant_id}"), extra="a
     deleted_by: Subject | None = attr("deletedBy", default=None)
 
 
-class Identity(Entity, table=table, key=("letsgo-identity", "{identity_id}"), extra="allow"):
+class Identity(
+    Entity, table=table, key=(table.shard("letsgo-identity"), "{identity_id}"), extra="allow"
+):
     """The profile of an identity: what the issuer of its tokens says about the user."""
 
     identity_id: str = part()
@@ -77,7 +79,7 @@ class Identity(Entity, table=table, key=("letsgo-identity", "{identity_id}"), ex
 
 
 class TenantIdentity(
-    Entity, table=table, key=("letsgo-tenant-identity", "/{tenant_id}/{identity_id}")
+    Entity, table=table, key=(table.shard("letsgo-tenant-identity"), "/{tenant_id}/{identity_id}")
 ):
     """The membership of an identity in a tenant, listed by tenant."""
 
@@ -86,7 +88,7 @@ class TenantIdentity(
 
 
 class IdentityTenant(
-    Entity, table=table, key=("letsgo-identity-tenant", "/{identity_id}/{tenant_id}")
+    Entity, table=table, key=(table.shard("letsgo-identity-tenant"), "/{identity_id}/{tenant_id}")
 ):
     """The membership of an identity in a tenant, listed by identity."""
 
@@ -94,7 +96,7 @@ class IdentityTenant(
     tenant_id: str = part()
 
 
-class Issuer(Entity, table=table, key=("letsgo-issuer", "{issuer}"), extra="allow"):
+class Issuer(Entity, table=table, key=(table.shard("letsgo-issuer"), "{issuer}"), extra="allow"):
     """A trusted issuer of access tokens: one with a URL of keys, or a built-in one with a key pair."""
 
     issuer: str = part()
@@ -105,7 +107,7 @@ class Issuer(Entity, table=table, key=("letsgo-issuer", "{issuer}"), extra="allo
     private_key: SecretStr | None = attr("privateKey", default=None)
 
 
-class ActiveIssuer(Entity, table=table, key=("letsgo-issuer-active", "/")):
+class ActiveIssuer(Entity, table=table, key=(table.shard("letsgo-issuer-active"), "/")):
     """The issuer that currently signs access tokens, in a single item."""
 
     issuer: str
@@ -116,7 +118,9 @@ def _new_invitation_id() -> str:
     return f"inv-{Ulid.new()}"
 
 
-class Invitation(Entity, table=table, key=("letsgo-invitation", "/{tenant_id}/{invitation_id}")):
+class Invitation(
+    Entity, table=table, key=(table.shard("letsgo-invitation"), "/{tenant_id}/{invitation_id}")
+):
     """An invitation to join a tenant, valid for 24 hours unless it says when it expires."""
 
     tenant_id: str = part()

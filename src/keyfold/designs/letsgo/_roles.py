@@ -8,13 +8,6 @@ from __future__ import annotations
 
 from keyfold import ALL, READ, Right, Role
 from keyfold.designs.letsgo._items import table
-from keyfold.designs.letsgo._platform import (
-    Identity,
-    IdentityTenant,
-    Invitation,
-    Tenant,
-    TenantIdentity,
-)
 
 # Members manage their tenant: they invite others, remove them, rename and delete the tenant. Its plan
 # is what they pay for, so the platform sets it.
@@ -23,12 +16,12 @@ tenant_member = table.add_role(
         "tenant-member",
         tenant="tenant_id",
         can={
-            Tenant: READ | Right.UPDATE,
-            TenantIdentity: READ | Right.DELETE,
-            IdentityTenant: Right.DELETE,
-            Invitation: ALL,
+            "letsgo-tenant": READ | Right.UPDATE,
+            "letsgo-tenant-identity": READ | Right.DELETE,
+            "letsgo-identity-tenant": Right.DELETE,
+            "letsgo-invitation": ALL,
         },
-        fixed={Tenant: ["tenantId", "plan", "createdAt", "createdBy"]},
+        fixed={"letsgo-tenant": ["tenantId", "plan", "createdAt", "createdBy"]},
     )
 )
 
@@ -37,6 +30,6 @@ identity = table.add_role(
     Role(
         "identity",
         tenant="identity_id",
-        can={Identity: READ | Right.CREATE | Right.UPDATE, IdentityTenant: READ},
+        can={"letsgo-identity": READ | Right.CREATE | Right.UPDATE, "letsgo-identity-tenant": READ},
     )
 )
