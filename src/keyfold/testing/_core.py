@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from keyfold.api import WriteCheck
 from keyfold.api.bodies import parse_body
 from keyfold.clocks import read_duration
 from keyfold.engine import Engine
@@ -27,6 +28,9 @@ from keyfold.testing._operations import (
     writes_items,
 )
 from keyfold.testing._replica import Replica, is_global_index
+
+if TYPE_CHECKING:
+    from keyfold.model import Table
 
 # Calls an engine by `execute` or `execute_parsed`; requests and responses are dicts here.
 Call = Callable[[Engine, str, dict[str, Any]], dict[str, Any]]
@@ -48,13 +52,15 @@ class Core:
         shard_records: int | None = None,
         sleep: Callable[[float], object] = time.sleep,
         buckets: str | os.PathLike[str] | None = None,
+        tables: Sequence[Table] = (),
     ) -> None:
         self.clock = clock
         self.region = region
         self._buckets = buckets
+        self._write_checks = _make_write_checks(tables, clock) if tables else None
         self._shard_records = shard_records
         self._sleep = sleep
-        self.engine = self._open_engine()
+        self.engine = self._open_engine(self._write_checks)
         self.injector = FaultInjector(faults)
         self._replica = self._make_replica()
         self._stop_watching = clock.watch(self._run_upkeep)
@@ -83,7 +89,7 @@ class Core:
     def reset(self) -> None:
         """Replace the engine with an empty one, and restart the faults from their seed."""
         former, former_replica = self.engine, self._replica
-        self.engine = self._open_engine()
+        self.engine = self._open_engine(self._write_checks)
         self.injector = FaultInjector(self.faults)
         self._replica = self._make_replica()
         former.close()
@@ -178,7 +184,7 @@ class Core:
             return replica.read(lambda any_engine: call(any_engine, operation, request))
         return call(engine, operation, request)
 
-    def _open_engine(self) -> Engine:
+    def _open_engine(self, write_checks: Mapping[str, WriteCheck] | None = None) -> Engine:
         return Engine.open(
             ":memory:",
             clock=lambda: self.clock() - _upkeep_lag_seconds.get(),
@@ -187,6 +193,7 @@ class Core:
             region=self.region,
             buckets=self._buckets,
             shard_records=self._shard_records,
+            write_checks=write_checks,
         )
 
     def _make_replica(self) -> Replica | None:
@@ -203,6 +210,13 @@ class Core:
                 self._replica.catch_up()
         finally:
             _upkeep_lag_seconds.reset(token)
+
+
+def _make_write_checks(tables: Sequence[Table], clock: Clock) -> Mapping[str, WriteCheck]:
+    # Imported here: the model is slow to load, and few tests of boto3 code declare tables.
+    from keyfold.store import make_write_checks  # noqa: PLC0415
+
+    return make_write_checks(tables, clock=clock)
 
 
 def _call(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, Any]:

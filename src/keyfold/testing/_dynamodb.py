@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from functools import wraps
 from types import TracebackType
@@ -21,6 +21,7 @@ from keyfold.testing._gc import gc_paused
 from keyfold.testing._service import Service
 
 if TYPE_CHECKING:
+    from keyfold.model import Table
     from keyfold.testing._core import Core
 
 P = ParamSpec("P")
@@ -43,10 +44,11 @@ class Activation:
         shard_records: int | None,
         sleep: Callable[[float], object],
         buckets: str | os.PathLike[str] | None,
+        tables: Sequence[Table],
     ) -> None:
         self._clock, self._faults = clock, faults
         self._shard_records, self._buckets = shard_records, buckets
-        self._region, self._sleep = region, sleep
+        self._region, self._sleep, self._tables = region, sleep, tables
         self._entered: list[Core] = []
 
     def __enter__(self) -> Service:
@@ -62,6 +64,7 @@ class Activation:
             shard_records=self._shard_records,
             sleep=self._sleep,
             buckets=self._buckets,
+            tables=self._tables,
         )
         try:
             active.enter(core)
@@ -101,6 +104,7 @@ class Activation:
             shard_records=self._shard_records,
             sleep=self._sleep,
             buckets=self._buckets,
+            tables=self._tables,
         )
 
     def _decorate_class(self, target: type) -> type:
@@ -167,6 +171,7 @@ def dynamodb(
     shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
     buckets: str | os.PathLike[str] | None = None,
+    tables: Sequence[Table] = (),
 ) -> Activation: ...
 def dynamodb(
     target: Any = None,
@@ -178,6 +183,7 @@ def dynamodb(
     shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
     buckets: str | os.PathLike[str] | None = None,
+    tables: Sequence[Table] = (),
 ) -> Any:
     """Redirect all DynamoDB clients and resources of this process to an in-memory engine.
 
@@ -202,7 +208,8 @@ def dynamodb(
     `clock` is the service's clock: a `Clock`, or any other, which the service's then follows.
     `faults` are the faults to inject. Shards of streams are split after `shard_records` records; a
     small number tests how code handles splits. `sleep` is called for injected latency (asynchronous clients await asyncio.sleep). `buckets` is a folder
-    whose subfolders stand for S3 buckets, for exports, imports and bulk operations.
+    whose subfolders stand for S3 buckets, for exports, imports and bulk operations. Writes to `tables`
+    that do not fit their declarations are refused, as `keyfold serve --table` refuses them.
 
     Raises OptionInvalid.
     """
@@ -217,5 +224,6 @@ def dynamodb(
         shard_records=shard_records,
         sleep=sleep,
         buckets=buckets,
+        tables=tables,
     )
     return activation if target is None else activation(cast("Callable[..., Any]", target))
