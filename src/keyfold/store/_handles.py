@@ -11,6 +11,7 @@ import hashlib
 import re
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -43,7 +44,9 @@ class Handles:
     the type of its field. The same key, principal and id always give the same handle.
     """
 
-    def __init__(self, kinds: Iterable[type[Ulid]], key: bytes, principal: str) -> None:
+    def __init__(self, kinds: Iterable[type[Ulid]], key: bytes, principal: str = "") -> None:
+        from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 - loaded with the first handles
+
         self._kinds = {kind.head: kind for kind in kinds}
         self._by_prefix: dict[str, list[type[Ulid]]] = {}
         for kind in self._kinds.values():
@@ -51,14 +54,20 @@ class Handles:
                 fact = f"{kind.__name__}: a system key needs a prefix, by which texts are searched."
                 raise DeclarationInvalid((fact,))
             self._by_prefix.setdefault(kind.prefix, []).append(kind)
-        self._key, self._principal = key, principal
-        self._cached_cipher: Any = None
+        self._cipher: Any = AESSIV(key)
+        self.principal = principal
         prefixes, heads = _any_of(self._by_prefix), _any_of(self._kinds)
         handle = rf"(?P<prefix>{prefixes}){_MARK}(?P<sealed>[A-Za-z0-9_-]{{{_SEALED_LENGTH}}})"
         # Without kinds, nothing matches.
         self._replace = re.compile(rf"{handle}|(?P<head>{heads})(?P<body>{BODY_PATTERN})").sub
         fragment = BODY_PATTERN.replace(f"{{{LENGTH - 1}}}", f"{{{_MIN_FRAGMENT},}}")
         self._mask = re.compile(rf"(?P<head>{heads}){fragment}").sub
+
+    def of(self, principal: str) -> Handles:
+        """Return the handles of another principal, with the same key."""
+        other = copy(self)
+        other.principal = principal
+        return other
 
     def show(self, text: str) -> str:
         """Return a text with a handle in place of each system key in it."""
@@ -156,16 +165,8 @@ class Handles:
                 return kind.from_number(int.from_bytes(opened))
         raise HandleInvalid(kinds[0].__name__)
 
-    @property
-    def _cipher(self) -> Any:
-        if self._cached_cipher is None:
-            from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 - as above
-
-            self._cached_cipher = AESSIV(self._key)
-        return self._cached_cipher
-
     def _associated_data(self, head: str) -> list[bytes]:
-        return [self._principal.encode(), head.encode()]
+        return [self.principal.encode(), head.encode()]
 
 
 def derive_handle_key(secret: bytes) -> bytes:

@@ -22,10 +22,9 @@ from keyfold.policy._layouts import join_names
 from keyfold.policy.accesses import read_accesses
 from keyfold.store._cursors import CursorBox
 from keyfold.store._fast_checks import admits
-from keyfold.store._handles import Handles, derive_handle_key
+from keyfold.store._handles import Handles
 from keyfold.store._refusals import refusal_error
 from keyfold.store._settings import StoreSettings
-from keyfold.store._system_keys import find_system_keys
 
 
 class PrincipalSettings(StoreSettings):
@@ -69,9 +68,7 @@ class PrincipalSettings(StoreSettings):
         }
         if not end_users.issuperset(self.roles):
             return None
-        kinds = {kind for table in self.tables.values() for kind in find_system_keys(table)}
-        key = derive_handle_key(self._base.require_cursor_key())
-        return Handles(kinds, key, self.principal)
+        return self._base.make_handles(self.principal)
 
     def show_tables(self) -> str:
         """Return the names of the tables and the roles, for the text of a store."""

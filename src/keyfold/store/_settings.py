@@ -30,8 +30,9 @@ from keyfold.store._call_records import (
     tables_in,
 )
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
-from keyfold.store._handles import Handles
+from keyfold.store._handles import Handles, derive_handle_key
 from keyfold.store._plans import OnInvalid
+from keyfold.store._system_keys import find_system_keys
 from keyfold.values import Item
 
 _MIN_KEY_BYTES = 16
@@ -84,6 +85,7 @@ class StoreSettings:
         self.is_embedded = is_embedded
         self._cursor_key = cursor_key
         self._cursors: CursorBox | None = None
+        self._handles: Handles | None = None
 
     @property
     def cursors(self) -> CursorBox:
@@ -101,14 +103,18 @@ class StoreSettings:
         """Shows and reads ids as end users see them; None where ids are not hidden."""
         return None
 
-    def require_cursor_key(self) -> bytes:
-        """Return the key that the store was given, or that its file has; raises OptionInvalid."""
-        if self._cursor_key is None:
-            advice = (
-                "Handles have to stay the same, so they need a key: give at least 16 random bytes."
-            )
-            raise OptionInvalid("cursor_key", None, advice)
-        return self._cursor_key
+    def make_handles(self, principal: str) -> Handles:
+        """Return the handles of a principal; raises OptionInvalid if the store has no key."""
+        if self._handles is None:
+            if self._cursor_key is None:
+                advice = (
+                    f"Handles have to stay the same: give at least {_MIN_KEY_BYTES} random bytes."
+                )
+                raise OptionInvalid("cursor_key", None, advice)
+            kinds = {kind for table in self.tables.values() for kind in find_system_keys(table)}
+            # Kept: finding the types and compiling patterns for them takes a millisecond.
+            self._handles = Handles(kinds, derive_handle_key(self._cursor_key))
+        return self._handles.of(principal)
 
     def show_tables(self) -> str:
         """Return the names of the tables, for the text of a store."""
@@ -150,7 +156,7 @@ class StoreSettings:
 
     def use_cursor_key(self, key: bytes) -> None:
         """Seal cursors with this key from now on."""
-        self._cursor_key, self._cursors = key, None
+        self._cursor_key, self._cursors, self._handles = key, None, None
 
     def notify_hooks(
         self,
