@@ -119,9 +119,9 @@ def requests_for(
         yield f"{owner} {kind.__name__}: {name}", request
 
 
-def principal_of(table: Table, role: str) -> TenantPrincipal:
-    found = table.roles[role]
-    return TenantPrincipal(found, {} if found.tenant is None else {found.tenant: "ada"})
+def principal_of(table: Table, *names: str) -> TenantPrincipal:
+    roles = tuple(table.roles[name] for name in names)
+    return TenantPrincipal(roles, {role.tenant: "ada" for role in roles if role.tenant is not None})
 
 
 def calls_on_note(owner: str, note: Item) -> Iterator[tuple[str, Call]]:
@@ -236,6 +236,11 @@ def make_clinic() -> Design:
     requests |= dict(requests_for("shared", topic, {"topic": "flu"}, "title"))
     requests |= dict(requests_for("shared", setting, {"name": "hours"}, "value"))
     principals = [principal_of(clinic, role) for role in clinic.roles]
+    principals += [
+        principal_of(clinic, "patient", "nurse"),
+        principal_of(clinic, "scribe", "patient"),
+        principal_of(clinic, "auditor", "scribe"),
+    ]
     return Design(clinic, principals, targets, partitions, requests, calls)
 
 
@@ -305,4 +310,8 @@ def make_market() -> Design:
         target_for("shared", "order numbers", number, "user"),
     ]
     principals = [principal_of(market.table, role) for role in market.table.roles]
+    principals += [
+        principal_of(market.table, "customer", "seller"),
+        principal_of(market.table, "support", "fulfilment"),
+    ]
     return Design(market.table, principals, targets, partitions, requests, {})

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from keyfold.engine import Engine
 from keyfold.errors import AccessDenied, KeyfoldError
 from keyfold.model import Request, Table
-from keyfold.policy import Access, Guard, Role
+from keyfold.policy import ALL, EVERYTHING, Access, Role, make_guards
 from keyfold.policy.accesses import read_accesses
 from keyfold.policy.iam import Export, export_policy, find_denial, parse_policy
 from keyfold.store import Store, StoreSettings
@@ -35,14 +35,34 @@ REGION, ACCOUNT = "us-east-1", "000000000000"
 
 
 class TenantPrincipal(NamedTuple):
-    """A role and the ids of the principal that has it."""
+    """One or several roles, and the ids of the principal that has them."""
 
-    role: Role
+    roles: tuple[Role, ...]
     ids: dict[str, str]
 
     @property
+    def role_names(self) -> list[str]:
+        return [role.name for role in self.roles]
+
+    @property
     def name(self) -> str:
-        return "-".join((self.role.name, *self.ids.values()))
+        return "-".join((*self.role_names, *self.ids.values()))
+
+    @property
+    def is_tenant(self) -> bool:
+        """Whether all its roles are limited to what is its own."""
+        return all(role.tenant is not None for role in self.roles)
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether all its roles hide some attributes."""
+        return all(role.hidden for role in self.roles)
+
+    def may_take(self, entities: set[str]) -> bool:
+        """Return whether it may take and release unique values of entities."""
+        return any(
+            entities <= role.unique or role.can.get(EVERYTHING) == ALL for role in self.roles
+        )
 
 
 class ServerConnection(ABC):
@@ -175,7 +195,7 @@ class EnforcedDatabase:
     def run(self, principal: TenantPrincipal, case: Case) -> str | None:
         """Run a request as a principal; return the message of a denial, None if it is allowed."""
         assert case.request is not None  # callers check this
-        store = self.store.as_principal(principal.role.name, **principal.ids)
+        store = self.store.as_principal(*principal.role_names, **principal.ids)
         self._counted.calls = 0
         try:
             store.run(case.request)
@@ -209,12 +229,10 @@ def open_databases(
     blocks: list[str] = []
     for principal in principals:
         ids = ", ".join(f'{name} = "{value}"' for name, value in principal.ids.items())
-        policy = f"{principal.role.name}.json"
+        policy, roles = f"{principal.name}.json", json.dumps(principal.role_names)
         (tmp_path / policy).write_text(export_of(table, principal).to_json())
         blocks += [
-            block(
-                f"role.{principal.name}", more=f'role = "{principal.role.name}"\nids = {{{ids}}}'
-            ),
+            block(f"role.{principal.name}", more=f"role = {roles}\nids = {{{ids}}}"),
             block(f"policy.{principal.name}", more=f'policy = "{policy}"\nids = {{{ids}}}'),
         ]
     keys = write_keys(tmp_path / "keys.toml", *blocks)
@@ -239,7 +257,7 @@ class Rules:
 
     def __init__(self, table: Table, principal: TenantPrincipal) -> None:
         self.export = export_of(table, principal)
-        self._guard = Guard(table.layout, principal.role, principal.ids)
+        self._guard = make_guards([table], principal.role_names, principal.ids)[table.name]
         self._policy, self._ids = parse_policy(self.export.to_json()), principal.ids
 
     def guard_denies(self, accesses: list[Access], *, keeps_unique: bool = False) -> list[bool]:
@@ -265,7 +283,7 @@ class Rules:
 
 
 def export_of(table: Table, principal: TenantPrincipal) -> Export:
-    return export_policy(table.layout, principal.role, region=REGION, account=ACCOUNT)
+    return export_policy(table.layout, *principal.roles, region=REGION, account=ACCOUNT)
 
 
 def is_denied(response: Response) -> bool:
