@@ -216,11 +216,14 @@ def test_a_customer_cannot_break_the_lookup_of_another(
         assert [each.key["pk"] for each in found] == [{"S": "U#bob#O"}]
 
 
-def test_the_demo_runs_on_a_checked_server(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--story",)], ids=["patterns", "stories"])
+def test_the_demo_runs_on_a_checked_server(
+    run: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     designs = ("exchange_rates", "letsgo", "market", "pantry")
-    options = [each for design in designs for each in ("--table", design)]
-    with serving("--memory", *options, folder=tmp_path) as (_, ready):
-        outcome = run("demo", "--db", ready["url"])
+    tables = [each for design in designs for each in ("--table", design)]
+    with serving("--memory", *tables, folder=tmp_path) as (_, ready):
+        outcome = run("demo", "--db", ready["url"], *options)
         assert (outcome.code, outcome.err) == (0, "")
         assert "✗" not in outcome.out
 
