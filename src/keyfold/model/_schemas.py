@@ -10,13 +10,12 @@ from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from keyfold.errors import FieldUnknown, KeyPartInvalid, MissingKeyPart, ValueInvalid
+from keyfold.errors import FieldUnknown, MissingKeyPart, ValueInvalid
 from keyfold.expressions import Condition
 from keyfold.keys import Ulid
 from keyfold.keys._annotations import find_type
-from keyfold.keys._shown_values import show as show_part
 from keyfold.model._any_values import Encode, decode_any
 from keyfold.model._codecs import ModelCodec, StoredField
 from keyfold.model._completion import WriteCompletion
@@ -33,6 +32,7 @@ from keyfold.model._field_readers import (
 from keyfold.model._formatting import show_item, summarise
 from keyfold.model._former_names import cover_former_names, has_former_names
 from keyfold.model._key_parts import KeyPart, Render, check_not_empty
+from keyfold.model._key_values import KeyValues
 from keyfold.model._keys import TableLike
 from keyfold.model._pickling import Reduced, find_schema
 from keyfold.model._placeholders import Placeholder
@@ -41,7 +41,6 @@ from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_nested, k
 from keyfold.model._unique import UniqueField
 from keyfold.model._upgrades import Upgrade, find_new_key, keep_upgraded, upgrade_item
 from keyfold.model._value_codecs import ValueCodec
-from keyfold.model._value_validation import Validate, find_validated_fields, rules_of
 from keyfold.values import AttributeValue, Item
 
 
@@ -114,11 +113,8 @@ class EntitySchema:
     _writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _key_writers: tuple[tuple[str, Render], ...] = field(init=False)
-    # Fields whose text is validated where a key is given, and those of them that have validators.
-    _checked: frozenset[str] = field(init=False)
-    _validated: frozenset[str] = field(init=False)
-    _validators: dict[str, Validate] = field(init=False)
-    # Whether a key field is text with constraints, which rendering the key would not check.
+    _key_values: KeyValues = field(init=False)
+    # Whether a key field has constraints or validators, which rendering the key would not run.
     _constrains_key: bool = field(init=False)
     # The types of the fields that are stored only in keys; None if the value of one may differ
     # after a round trip through the key.
@@ -182,15 +178,8 @@ class EntitySchema:
             for is_set in (False, True)
         )
         self._key_writers = tuple((each.attribute, each.fast_render()) for each in self.keys)
-        self._validators = {}
-        self._validated = find_validated_fields(self.entity)
-        self._checked = self._validated.union(
-            name for name in self.fields if not self.fields[name].takes_any_text
-        )
-        self._constrains_key = any(
-            name in self._validated or (self.fields[name].is_text and name in self._checked)
-            for name in self.key_fields
-        )
+        self._key_values = KeyValues(self.name, self.entity, self.fields)
+        self._constrains_key = any(map(self._key_values.constrains, self.key_fields))
         index_parts = {part.attribute: part for parts in self.index_keys.values() for part in parts}
         for part in self.keys:
             index_parts.pop(part.attribute, None)
@@ -261,46 +250,8 @@ class EntitySchema:
         return key, parts
 
     def coerce(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return field values with text validated and converted by the field's type.
-
-        Validators of a field may normalise its value, so they see values of its own type, too.
-        Raises KeyPartInvalid for a value that is not valid for its field.
-        """
-        checked = self._checked
-        for name, value in values.items():
-            if name in checked and (value.__class__ is str or name in self._validated):
-                return {name: self._coerce(name, value) for name, value in values.items()}
-        return values
-
-    def _coerce(self, name: str, value: Any) -> Any:
-        if name not in self._checked:
-            return value
-        field = self.fields[name]
-        if value.__class__ is not str and not (
-            name in self._validated and isinstance(value, field.codec.python or ())
-        ):
-            return value
-        try:
-            return self._validator_of(name)(value, strict=False)
-        except ValidationError as error:
-            if field.is_text:
-                fact, advice = "is constrained text", f"{error.errors()[0]['msg']}."
-            else:
-                fact, advice = f"is of type {field.type_name}", "Pass one, or the text of one."
-            raise KeyPartInvalid(
-                self.name, f"{{{name}}}", name, fact, show_part(value), advice
-            ) from error
-
-    def _validator_of(self, name: str) -> Validate:
-        found = self._validators.get(name)
-        if found is None:
-            # Validators that look at other fields cannot run here.
-            found = self._validators[name] = (
-                rules_of(self.entity).find((name,))[0].validate
-                if name in self._validated
-                else TypeAdapter(self.fields[name].whole_annotation).validate_python
-            )
-        return found
+        """Return field values of a request, validated and converted; raises KeyPartInvalid."""
+        return self._key_values.coerce(values)
 
     def render_key(self, values: Mapping[str, Any]) -> Item:
         """Return the primary key for these field values; raises MissingKeyPart."""
