@@ -43,8 +43,9 @@ def _print_summary(console: Console, reports: list[StoryReport], seconds: float)
 def _print_step(console: Console, number: int, step: Step) -> None:
     console.print(join_styled((f"{number:>2}  ", "dim"), step.text))
     if step.pattern is not None:
-        units = count_of(step.consumed, "capacity unit")
-        told = join_styled((step.pattern, "italic"), f"  {step.outcome}", (f", {units}", "dim"))
+        # A step that was refused before any call cost nothing.
+        units = f", {count_of(step.consumed, 'capacity unit')}" if step.calls else ""
+        told = join_styled((step.pattern, "italic"), f"  {step.outcome}", (units, "dim"))
         _print_indented(console, told)
         _print_indented(console, show_calls(step.calls))
     elif step.outcome:
