@@ -160,7 +160,12 @@ class DeclarationCheck:
         return found
 
     def _refuse(self, item: Item, fact: str, advice: str) -> str:
-        key = {name: item[name] for name in self.table.key.names}
+        names = self.table.key.names
+        if not all(name in item for name in names):
+            # The served table was created with another key than the declared one.
+            fact = f"its declaration has the key {' and '.join(names)}, and the item does not"
+            return str(WriteRefused(f"table {self.table.name}", fact, "Recreate it as declared."))
+        key = {name: item[name] for name in names}
         subject = f"item {show_item(key)} of {self.table.name}"
         return str(WriteRefused(subject, fact, advice))
 
@@ -169,7 +174,7 @@ class DeclarationCheck:
         if any(schema.fits(item) for schema in self.table.entities.values()):
             return ""
         name = self.table.key.partition[0]
-        text = item[name].get("S", "")
+        text = item.get(name, {}).get("S", "")
         found = [
             schema.name
             for schema in self.table.entities.values()

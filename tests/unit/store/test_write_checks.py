@@ -416,6 +416,25 @@ def test_a_store_is_never_refused(engine: Engine) -> None:
     assert len(list(store.run(clubs.scan()))) == 2
 
 
+@pytest.mark.parametrize("table", [clubs, letsgo.table], ids=lambda table: table.name)
+def test_a_table_with_another_key_than_declared_is_refused_by_its_name(table: Table) -> None:
+    schema = {
+        "TableName": table.name,
+        "KeySchema": [{"AttributeName": "other", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "other", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    item = {"other": text("letsgo")}
+    checks = make_write_checks([table])
+    with Engine.open(":memory:", upkeep_seconds=None, write_checks=checks) as engine:
+        engine.execute("CreateTable", schema)
+        with pytest.raises(ValidationException, match="Recreate it as declared") as caught:
+            engine.execute("PutItem", {"TableName": table.name, "Item": item})
+        names = " and ".join(table.key.names)
+        assert f"table {table.name}: its declaration has the key {names}" in str(caught.value)
+        engine.execute("DeleteItem", {"TableName": table.name, "Key": item})
+
+
 def test_a_check_is_pickled_by_reference() -> None:
     checks = make_write_checks([clubs])
     assert pickle.loads(pickle.dumps(checks)) == checks
