@@ -20,7 +20,7 @@ import orjson
 
 from keyfold.errors import FileTaken, FileUnreachable
 from keyfold.transfer._checkpoints import flush, raising_file_failed
-from keyfold.transfer._lines import LinesSource, md5_of, open_lines_source, to_line
+from keyfold.transfer._json_sources import JsonSource, md5_of, open_json_source, to_line
 from keyfold.transfer._sources import ItemSource
 from keyfold.transfer._targets import ClassifiedItem, WriteResult
 
@@ -201,7 +201,7 @@ class LinesTarget(FileTarget):
 
     def read_back(self) -> ItemSource:
         """Return a source that reads the file."""
-        return LinesSource(self.parts.path, [self.parts.path], None)
+        return JsonSource(self.parts.path, [self.parts.path], None)
 
 
 class ExportTarget(FileTarget):
@@ -243,7 +243,7 @@ class ExportTarget(FileTarget):
 
     def read_back(self) -> ItemSource:
         """Return a source that reads the folder."""
-        return open_lines_source(self.parts.path)
+        return open_json_source(self.parts.path)
 
 
 def _write_manifest(file: Path, data: bytes) -> None:

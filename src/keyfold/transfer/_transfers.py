@@ -16,8 +16,8 @@ from keyfold.transfer._csv import CsvSource, CsvTarget, is_csv
 from keyfold.transfer._entities import Classifier
 from keyfold.transfer._files import ExportTarget, LinesTarget
 from keyfold.transfer._job import RENEWED, Summary, TransferJob
-from keyfold.transfer._lines import LinesSource, open_lines_source
-from keyfold.transfer._plain_json import ItemReader
+from keyfold.transfer._json_items import ItemReader
+from keyfold.transfer._json_sources import JsonSource, open_json_source
 from keyfold.transfer._progress import ProgressCallback, ProgressMeter, ignore_progress
 from keyfold.transfer._sources import ItemSource, TableSource
 from keyfold.transfer._table_creation import (
@@ -224,7 +224,7 @@ def _require_table(caller: Caller, target: TableLocation) -> None:
 
 def _open_json(
     path: Path, caller: Caller, target: TableLocation, form: LoadForm | None, declared: Table | None
-) -> LinesSource:
+) -> JsonSource:
     if declared is not None:
         declared.check()
         definition = declared.to_dynamodb()
@@ -232,7 +232,7 @@ def _open_json(
         definition = describe_table(caller, target.url, target.table)
     reader = ItemReader.for_table(definition, declared)
     how = None if form is None else "json" if form == "json" else "lines"
-    return open_lines_source(path, read_item=reader, form=how)
+    return open_json_source(path, read_item=reader, form=how)
 
 
 def open_source(reader: Caller, source: TableLocation, options: Options) -> TableSource:

@@ -9,7 +9,7 @@ import pytest
 
 from keyfold.errors import SourceUnreadable
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._lines import md5_of, open_lines_source, read_line, to_line
+from keyfold.transfer._json_sources import md5_of, open_json_source, read_line, to_line
 from keyfold.values import Item
 
 
@@ -88,7 +88,7 @@ def test_reading_can_resume_at_any_batch(tmp_path: Path, is_compressed: bool) ->
     file = tmp_path / "items.jsonl"
     data = b"\n".join(to_line(make_item(number)) for number in range(1_300))
     file.write_bytes(gzip.compress(data) if is_compressed else data)
-    source = open_lines_source(file)
+    source = open_json_source(file)
     batches = list(source.read("items.jsonl", None))
     assert [len(batch.items) for batch in batches] == [500, 500, 300]
     assert [batch.is_last for batch in batches] == [False, False, True]
@@ -100,14 +100,14 @@ def test_reading_can_resume_at_any_batch(tmp_path: Path, is_compressed: bool) ->
 def test_the_last_newline_is_optional_and_a_byte_order_mark_is_allowed(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_bytes(b"\xef\xbb\xbf" + to_line(make_item(1)) + to_line(make_item(2)).rstrip())
-    assert items_of(open_lines_source(file), "items.jsonl") == [make_item(1), make_item(2)]
+    assert items_of(open_json_source(file), "items.jsonl") == [make_item(1), make_item(2)]
 
 
 def test_a_folder_of_files_has_a_segment_for_each(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(to_line(make_item(1)))
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(to_line(make_item(2))))
     (tmp_path / "notes.txt").write_text("no items")
-    source = open_lines_source(tmp_path)
+    source = open_json_source(tmp_path)
     assert source.segments == ("a.json", "b.jsonl.gz")
     assert items_of(source, "b.jsonl.gz") == [make_item(2)]
 
@@ -115,7 +115,7 @@ def test_a_folder_of_files_has_a_segment_for_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize("below", [".", "AWSDynamoDB/0169-2d87"])
 def test_an_export_of_dynamodb_is_read_by_its_manifest(tmp_path: Path, below: str) -> None:
     write_export(tmp_path / below)
-    source = open_lines_source(tmp_path)
+    source = open_json_source(tmp_path)
     assert (source.segments, source.expected_items) == (("aa.json.gz", "bb.json.gz"), 2)
     assert items_of(source, "aa.json.gz") == [make_item(1), make_item(2)]
     assert items_of(source, "bb.json.gz") == []
@@ -133,7 +133,7 @@ def test_an_export_of_another_kind_is_refused(
 ) -> None:
     write_export(tmp_path / "export", **summary)
     with pytest.raises(SourceUnreadable) as refused:
-        open_lines_source(tmp_path / "export")
+        open_json_source(tmp_path / "export")
     assert fact in str(refused.value)
 
 
@@ -142,32 +142,32 @@ def test_an_export_that_contradicts_its_manifest_is_refused(tmp_path: Path) -> N
     file = tmp_path / "data" / "aa.json.gz"
     file.write_bytes(gzip.compress(to_line(make_item(1))))
     with pytest.raises(SourceUnreadable, match="its MD5 differs from the manifest's"):
-        open_lines_source(tmp_path)
+        open_json_source(tmp_path)
     file.unlink()
     with pytest.raises(SourceUnreadable, match=r"its manifest lists aa\.json\.gz"):
-        open_lines_source(tmp_path)
+        open_json_source(tmp_path)
 
 
 def test_several_exports_in_one_folder_are_refused(tmp_path: Path) -> None:
     for name in ("01-a", "02-b"):
         write_export(tmp_path / "AWSDynamoDB" / name)
     with pytest.raises(SourceUnreadable, match=r"several exports: 01-a, 02-b. Name one."):
-        open_lines_source(tmp_path)
+        open_json_source(tmp_path)
 
 
 def test_unreadable_files_are_reported_with_a_reason(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable, match="no such file or folder"):
-        open_lines_source(tmp_path / "absent")
+        open_json_source(tmp_path / "absent")
     with pytest.raises(SourceUnreadable, match=r"the folder has no manifest-files\.json"):
-        open_lines_source(tmp_path)
+        open_json_source(tmp_path)
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(gzip.compress(to_line(make_item(1)) * 100)[:-20])
     with pytest.raises(SourceUnreadable, match="its gzip data is damaged"):
-        items_of(open_lines_source(cut), "cut.jsonl.gz")
+        items_of(open_json_source(cut), "cut.jsonl.gz")
     blob = tmp_path / "blob.json"
     blob.write_bytes(b"x" * (5 << 20))
     with pytest.raises(SourceUnreadable, match="line 1 is longer than any item"):
-        items_of(open_lines_source(blob), "blob.json")
+        items_of(open_json_source(blob), "blob.json")
 
 
 @pytest.mark.parametrize("is_compressed", [False, True])
@@ -177,7 +177,7 @@ def test_the_number_of_items_is_estimated_from_the_part_read(
     file = tmp_path / "items.jsonl"
     data = b"".join(to_line(make_item(number)) for number in range(5_000))
     file.write_bytes(gzip.compress(data) if is_compressed else data)
-    source = open_lines_source(file)
+    source = open_json_source(file)
     assert source.expected_items is None
     batches = source.read("items.jsonl", None)
     next(batches)

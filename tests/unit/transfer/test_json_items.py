@@ -14,8 +14,8 @@ from keyfold import Entity, Index, Key, Table, attr, part
 from keyfold.engine import Engine
 from keyfold.transfer import LoadForm, Summary, load_table
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._lines import open_lines_source
-from keyfold.transfer._plain_json import ItemReader
+from keyfold.transfer._json_items import ItemReader
+from keyfold.transfer._json_sources import open_json_source
 from tests.unit.transfer.shop import location, open_shop, options, read_all, shop
 
 by_owner = Index("ByOwner", key=Key("owner"))
@@ -227,7 +227,7 @@ def test_a_load_of_a_document_resumes_after_its_last_batch(tmp_path: Path) -> No
     file.write_text(
         json.dumps([{**ORDERS[0], "sk": f"ORDER#{n:04}"} for n in range(1_200)], indent=1)
     )
-    source = open_lines_source(file, read_item=READ, form=None)
+    source = open_json_source(file, read_item=READ, form=None)
     batches = list(source.read("orders.json", None))
     assert [len(each.items) for each in batches] == [500, 500, 200]
     rest = [item for each in source.read("orders.json", batches[0].position) for item in each.items]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.transfer._json_values import LONGEST_VALUE, ValueTooLong, has_lines, split_values
+from keyfold.transfer._json_documents import LONGEST_VALUE, ValueTooLong, has_lines, split_values
 
 ONE: dict[str, Any] = {"pk": "a", "n": [1, {"x": "}"}]}
 TWO: dict[str, Any] = {"pk": 'b"\\', "deep": {"y": [[]]}}

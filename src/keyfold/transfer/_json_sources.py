@@ -19,8 +19,8 @@ import orjson
 
 from keyfold.errors import SourceUnreadable
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._json_values import LONGEST_VALUE, ValueTooLong, has_lines, split_values
-from keyfold.transfer._plain_json import check_item, reject_text, unwrap
+from keyfold.transfer._json_documents import LONGEST_VALUE, ValueTooLong, has_lines, split_values
+from keyfold.transfer._json_items import check_item, reject_text, unwrap
 from keyfold.transfer._sources import Estimate, SourceBatch
 from keyfold.values import Item, item_size_bytes, to_json
 
@@ -75,7 +75,7 @@ class _FileText(NamedTuple):
     problem: str | None = None
 
 
-class LinesSource:
+class JsonSource:
     """Files of items as JSON; each file is a segment.
 
     `form` is the form of all files; without it, each file's content tells.
@@ -111,7 +111,7 @@ class LinesSource:
         """Yield a file's batches from a position on."""
         file = self._files[segment]
         try:
-            with file.open("rb") as raw, open_lines(raw) as stream:
+            with file.open("rb") as raw, _open_decompressed(raw) as stream:
                 texts = self._split(stream, file, position)
                 began = raw.tell()
                 for batch in _make_batches(texts, self._read_item, position):
@@ -133,7 +133,7 @@ class LinesSource:
         return (_split_lines if is_lines else _split_document)(stream, file, position)
 
 
-def open_lines(raw: IO[bytes]) -> IO[bytes]:
+def _open_decompressed(raw: IO[bytes]) -> IO[bytes]:
     """Return a stream of a file's lines, decompressed if it is gzip."""
     is_compressed = raw.read(len(_GZIP)) == _GZIP
     raw.seek(0)
@@ -188,9 +188,9 @@ def _make_batches(
     yield SourceBatch(items, position, size_bytes, is_last=True, rejects=rejects)
 
 
-def open_lines_source(
+def open_json_source(
     path: Path, *, read_item: ReadItem = read_line, form: JsonForm | None = "lines"
-) -> LinesSource:
+) -> JsonSource:
     """Return the source for a file of items as JSON, a folder of such files, or a DynamoDB export.
 
     Raises SourceUnreadable.
@@ -198,7 +198,7 @@ def open_lines_source(
     if not path.exists():
         raise SourceUnreadable(str(path), "no such file or folder")
     if path.is_file():
-        return LinesSource(path, [path], None, read_item=read_item, form=form)
+        return JsonSource(path, [path], None, read_item=read_item, form=form)
     export = find_export(path)
     if export is not None:
         return _open_export(path, export)
@@ -206,7 +206,7 @@ def open_lines_source(
     if not files:
         fact = f"the folder has no {_MANIFEST}, and no files that end in {', '.join(_SUFFIXES)}"
         raise SourceUnreadable(str(path), fact)
-    return LinesSource(path, files, None, read_item=read_item, form=form)
+    return JsonSource(path, files, None, read_item=read_item, form=form)
 
 
 def find_export(path: Path) -> Path | None:
@@ -222,7 +222,7 @@ def find_export(path: Path) -> Path | None:
     return found[0] if found else None
 
 
-def _open_export(path: Path, folder: Path) -> LinesSource:
+def _open_export(path: Path, folder: Path) -> JsonSource:
     summary = _read_manifest(folder / _SUMMARY)[0] if (folder / _SUMMARY).is_file() else {}
     form = summary.get("outputFormat", "DYNAMODB_JSON")
     if form != "DYNAMODB_JSON":
@@ -242,7 +242,7 @@ def _open_export(path: Path, folder: Path) -> LinesSource:
             raise SourceUnreadable(str(file), "its MD5 differs from the manifest's")
         files.append(file)
     counted = summary.get("itemCount")
-    return LinesSource(path, files, counted if isinstance(counted, int) and counted else None)
+    return JsonSource(path, files, counted if isinstance(counted, int) and counted else None)
 
 
 def _read_manifest(file: Path) -> list[dict[str, Any]]:

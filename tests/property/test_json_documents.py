@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.transfer import _json_values
-from keyfold.transfer._json_values import has_lines, split_values
-from keyfold.transfer._plain_json import parse_exactly
+from keyfold.transfer import _json_documents
+from keyfold.transfer._json_documents import has_lines, split_values
+from keyfold.transfer._json_items import parse_exactly
 
 scalars = (
     st.none()
@@ -55,7 +55,7 @@ def documents(draw: st.DrawFn) -> tuple[list[Any], str]:
 def test_every_document_has_its_items(document: tuple[list[Any], str], chunk: int) -> None:
     found, text = document
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_json_values, "_CHUNK", chunk)
+        patch.setattr(_json_documents, "_CHUNK", chunk)
         read = list(split_values(io.BytesIO(text.encode("utf-8", "surrogatepass"))))
     assert [each.problem for each in read] == [None] * len(found)
     assert [json.loads(each.text) for each in read] == found
@@ -66,7 +66,7 @@ def test_what_was_cut_off_is_reported(found: list[Any], chunk: int, data: st.Dat
     text = json.dumps(found)
     cut = text[: data.draw(st.integers(1, len(text) - 1))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_json_values, "_CHUNK", chunk)
+        patch.setattr(_json_documents, "_CHUNK", chunk)
         read = list(split_values(io.BytesIO(cut.encode())))
     whole = [json.loads(each.text) for each in read if each.problem is None]
     assert read[-1].problem is not None

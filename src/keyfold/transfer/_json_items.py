@@ -24,7 +24,7 @@ from keyfold.model import Table
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._value_codecs import ValueCodec
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._json_values import describe_error
+from keyfold.transfer._json_documents import describe_error
 from keyfold.values import AttributeValue, Item, normalise_item
 
 _BINARY, _BINARIES = frozenset({"B"}), frozenset({"BS"})
