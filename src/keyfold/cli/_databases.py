@@ -29,12 +29,12 @@ def open_store(
     for cursors can be kept, they are valid for one run, unless it `needs_lasting_key`: then the
     store has none. Raises FileUnreachable and TableMissing.
     """
-    if "://" in db or CURSOR_KEY in os.environ:
+    if "://" in db:
         key = find_cursor_key(os.environ, Path.home())
         if key is None and not needs_lasting_key:
             key = os.urandom(_KEY_BYTES)
         options.setdefault("cursor_key", key)
-    if "://" not in db:
+    else:
         options.setdefault("upkeep_seconds", None)
         if not creates and db != ":memory:":
             with open_executor(db, keeps_expired=True) as database:
@@ -98,6 +98,4 @@ def find_cursor_key(environment: Mapping[str, str], home: Path) -> bytes | None:
 
 def find_session_key(executor: Executor, db: str) -> bytes | None:
     """Return the key of `open_store` for a database that is open already; None if none lasts."""
-    if "://" in db or CURSOR_KEY in os.environ:
-        return find_cursor_key(os.environ, Path.home())
-    return find_kept_key(executor)
+    return find_cursor_key(os.environ, Path.home()) if "://" in db else find_kept_key(executor)
