@@ -31,6 +31,7 @@ from keyfold.keys._ulid import BODY_PATTERN, LENGTH
 _ID_BYTES = 16
 # Base64 of the id and the synthetic IV, without padding.
 _SEALED_LENGTH = 43
+_SEALED_LETTER = "[A-Za-z0-9_-]"
 # Follows the prefix of a handle. An id has a digit up to 7 there, whatever its separator.
 _MARK = "_h"
 # A text that was cut off may end within an id. Fewer characters do not tell an id from others.
@@ -57,9 +58,11 @@ class Handles:
         self._cipher: Any = AESSIV(key)
         self.principal = principal
         prefixes, heads = _any_of(self._by_prefix), _any_of(self._kinds)
-        handle = rf"(?P<prefix>{prefixes}){_MARK}(?P<sealed>[A-Za-z0-9_-]{{{_SEALED_LENGTH}}})"
-        # Without kinds, nothing matches.
-        self._replace = re.compile(rf"{handle}|(?P<head>{heads})(?P<body>{BODY_PATTERN})").sub
+        # Whether a handle is part of a longer word, which may as well be some other base64.
+        within = rf"(?P<within>(?<={_SEALED_LETTER}))?"
+        sealed = rf"(?P<sealed>{_SEALED_LETTER}{{{_SEALED_LENGTH}}})"
+        self._handles = re.compile(rf"{within}(?P<prefix>{prefixes}){_MARK}{sealed}")
+        self._keys = re.compile(rf"(?P<head>{heads}){BODY_PATTERN}")
         fragment = BODY_PATTERN.replace(f"{{{LENGTH - 1}}}", f"{{{_MIN_FRAGMENT},}}")
         self._mask = re.compile(rf"(?P<head>{heads}){fragment}").sub
 
@@ -71,26 +74,18 @@ class Handles:
 
     def show(self, text: str) -> str:
         """Return a text with a handle in place of each system key in it."""
-
-        def show(found: re.Match[str]) -> str:
-            head: str | None = found["head"]
-            return found[0] if head is None else self._seal(self._kinds[head](found[0]))
-
-        return self._replace(show, text)
+        return self._keys.sub(self._show_key, text)
 
     def read(self, text: str) -> str:
         """Return a text with the id in place of each handle in it.
 
         Raises HandleInvalid for a handle that is not one of this principal, and for a system key.
+        Within a longer word, what only looks like a handle is left as it is.
         """
-
-        def read(found: re.Match[str]) -> str:
-            prefix: str | None = found["prefix"]
-            if prefix is None:
-                raise HandleInvalid(self._kinds[found["head"]].__name__)
-            return self._open(prefix, found["sealed"])
-
-        return self._replace(read, text)
+        key = self._keys.search(text)
+        if key is not None:
+            raise HandleInvalid(self._kinds[key["head"]].__name__)
+        return self._handles.sub(self._read_handle, text)
 
     def show_json(self, value: Any) -> Any:
         """Return a JSON value with handles in all its texts, including the names of members."""
@@ -136,15 +131,18 @@ class Handles:
         return ": ".join(filter(None, (".".join(map(str, problem["loc"])), told.rstrip("."))))
 
     def _find_handles(self, text: str) -> list[str]:
-        found: dict[str, None] = {}
+        return list(dict.fromkeys(map(self._show_key, self._keys.finditer(text))))
 
-        def keep(match: re.Match[str]) -> str:
-            if match["head"] is not None:
-                found[self.show(match[0])] = None
-            return ""
+    def _show_key(self, found: re.Match[str]) -> str:
+        return self._seal(self._kinds[found["head"]](found[0]))
 
-        self._replace(keep, text)
-        return list(found)
+    def _read_handle(self, found: re.Match[str]) -> str:
+        try:
+            return self._open(found["prefix"], found["sealed"])
+        except HandleInvalid:
+            if found["within"] is None:
+                raise
+            return found[0]
 
     def _seal(self, id: Ulid) -> str:  # noqa: A002 - an id
         sealed = self._cipher.encrypt(id.number.to_bytes(_ID_BYTES), self._associated_data(id.head))

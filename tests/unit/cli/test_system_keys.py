@@ -33,7 +33,8 @@ from tests.unit.cli.program import Outcome, Run
 
 # A letter, # and a value: a key. Templates have a brace after #, and a handle has no # in it.
 KEY = re.compile(r"(?<![A-Za-z0-9_-])[A-Z]#(?!\{)[A-Za-z0-9]")
-HANDLE = re.compile(r"[ABCIOPR]_h[A-Za-z0-9_-]{43}")
+# Not within a cursor, which is base64 as well.
+HANDLE = re.compile(r"(?<![A-Za-z0-9_-])[ABCIOPR]_h[A-Za-z0-9_-]{43}")
 BODY = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
 USER = "rabinovich"

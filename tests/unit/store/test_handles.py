@@ -138,6 +138,20 @@ def test_an_id_itself_and_an_altered_handle_are_the_same_as_another_principals(
             ada.read(text)
 
 
+def test_other_base64_is_no_handle(ada: Handles) -> None:
+    # The cursor of a page may be a parameter, and may have these letters in it.
+    cursor = "AbcO_h" + "x" * 60
+    assert ada.read(cursor) == cursor
+    assert ada.read(f"order_{ada.show(ORDER)}_1") == f"order_{ORDER}_1"
+    with pytest.raises(HandleInvalid):
+        ada.read(f"order:O_h{'x' * 42}A")
+
+
+def test_what_looks_like_a_handle_hides_no_key(ada: Handles) -> None:
+    # The letter before # belongs to both.
+    assert ORDER[2:] not in ada.show(f"O_h{'x' * 42}{ORDER}")
+
+
 def test_other_texts_stay_as_they_are(ada: Handles) -> None:
     for text in ("", "ada", COUPON, "O#1", "O_h", "O#" + "U" * 26, ITEM[:-1], "Ö#01JZ"):
         assert ada.show(text) == text
