@@ -147,6 +147,7 @@ def _carry_out(
     # Whether items in an old form are brought up to date: not again, once they were.
     may_renew = True
     for race in range(1, _MAX_RACES + 1):
+        may_renew = may_renew and race < _MAX_RACES
         actions: list[TransactionAction] = []
         for owner, (each, member) in enumerate(zip(request.requests, members, strict=True)):
             assert isinstance(each, Write)  # a transaction of reads is handled elsewhere
@@ -164,11 +165,10 @@ def _carry_out(
         except RequestRefused as error:
             # Some services do not say which member they refuse.
             outdated = [each for each in request.requests if may_be_outdated(each, error)]
-            if race < _MAX_RACES and outdated and may_renew:
-                renewals = yield from _renew(context, outdated)
-                if renewals != {Renewal.NOT_POSSIBLE}:
-                    may_renew = Renewal.DONE in renewals
-                    continue
+            renewal = yield from _renew(context, outdated if may_renew else ())
+            if renewal is not Renewal.NOT_POSSIBLE:
+                may_renew = renewal is Renewal.DONE
+                continue
             raise
         except IdempotentParameterMismatchException:
             if not may_vary:
@@ -189,11 +189,10 @@ def _carry_out(
                 continue
             reasons = _failure_reasons(context, request, failed)
             outdated = _find_outdated(request, failed, reasons)
-            if race < _MAX_RACES and outdated and may_renew:
-                renewals = yield from _renew(context, outdated)
-                if renewals != {Renewal.NOT_POSSIBLE}:
-                    may_renew = Renewal.DONE in renewals
-                    continue
+            renewal = yield from _renew(context, outdated if may_renew else ())
+            if renewal is not Renewal.NOT_POSSIBLE:
+                may_renew = renewal is Renewal.DONE
+                continue
             raise TransactionFailed(reasons) from None
         return actions
     raise AssertionError(request)
@@ -256,22 +255,22 @@ def _find_outdated(
         each, error = request.requests[action.owner], reasons[action.owner]
         if error is None or action.guard is not None or not isinstance(each, Update):
             continue
-        is_condition = reason["Code"] == "ConditionalCheckFailed"
-        if (
-            has_former_name(each, reason.get("Item"))
-            if is_condition
-            else may_be_outdated(each, error)
-        ):
+        if reason["Code"] == "ConditionalCheckFailed":
+            is_outdated = has_former_name(each, reason.get("Item"))
+        else:
+            is_outdated = may_be_outdated(each, error)
+        if is_outdated:
             found.append(each)
     return found
 
 
-def _renew(context: RunContext, outdated: Iterable[Update[Any]]) -> Plan[set[Renewal]]:
-    """Bring the items of updates up to date; return what came of it."""
+def _renew(context: RunContext, outdated: Iterable[Update[Any]]) -> Plan[Renewal]:
+    """Bring the items of updates up to date; return the best outcome: DONE if one was changed."""
     renewals: set[Renewal] = set()
     for each in outdated:
         renewals.add((yield from plan_renewal(context, each)))
-    return renewals
+    ranked = (Renewal.DONE, Renewal.NOT_NEEDED)
+    return next((each for each in ranked if each in renewals), Renewal.NOT_POSSIBLE)
 
 
 def _unless_expired(context: RunContext, request: Write[Any], item: Item | None) -> Item | None:

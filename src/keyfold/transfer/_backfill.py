@@ -93,9 +93,10 @@ def backfill_table(
     """Update the attributes that the declaration would store in another form.
 
     These are index keys, type attributes, computed fields, defaults, renamed attributes, and those
-    that `Entity.upgrade` changes. An item whose primary key it changes is moved, in a transaction;
-    a move to a key that another item has is refused. Only the changed attributes are written, on the condition that the attributes they
-    derive from are unchanged; an item that is changed concurrently is read and checked again.
+    that `Entity.upgrade` changes. Only they are written, on the condition that the attributes they
+    derive from are unchanged; an item that is changed concurrently is read and checked again. An
+    item whose primary key `upgrade` changes is moved, in a transaction; it is rejected if another
+    item has its new key.
     Before that, the guards of unique fields that do not have them yet are made; if several items
     have one value, nothing is changed. A dry run writes nothing, not even the rejects file. Raises
     TableMissing, CheckpointUnusable, FileTaken.

@@ -49,12 +49,13 @@ class ValueTooLong(Exception):
     """A value is longer than any item can be; the argument is the line that it begins in."""
 
 
-def _refuse(name: str) -> Any:
+def refuse_constant(name: str) -> Any:
+    """Raise ValueError for NaN or an infinity, which Python's JSON parser would accept."""
     raise ValueError(f"{name} is not a number that can be stored")
 
 
 # To find where a value ends: numbers are left as text, because they are not used.
-_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=refuse_constant)
 
 
 def is_scan_output(value: Any) -> bool:
@@ -120,7 +121,7 @@ class _Buffer:
         return taken
 
     def skip_blanks(self) -> bool:
-        """Go to the next character that is no separator; return whether there is one."""
+        """Go to the next character that is not a separator; return whether there is one."""
         while True:
             found = _BLANK.match(self.text, self.place)
             assert found is not None  # it matches nothing, too
@@ -165,7 +166,7 @@ def split_values(stream: IO[bytes]) -> Iterator[JsonText]:
 
 
 def _take_value(buffer: _Buffer, *, may_be_scan: bool) -> JsonText | None:
-    """Return the next value; None if it is a scan's output, after whose beginning its items follow."""
+    """Return the next value; None if it is a scan's output, whose items are the next values."""
     line, problem, value, end = buffer.line, "", None, None
     while True:
         try:
@@ -228,7 +229,7 @@ def _leave_scan(buffer: _Buffer) -> Iterator[JsonText]:
         return
     text = buffer.take(buffer.place + end - len('{"Items":[]'))
     if not is_scan_output(value):
-        yield JsonText(text, line, "it follows a list of items, and is no part of a scan's output")
+        yield JsonText(text, line, "it follows a list of items, and is not part of a scan's output")
 
 
 def describe_error(error: Exception) -> str:

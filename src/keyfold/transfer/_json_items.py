@@ -24,7 +24,7 @@ from keyfold.model import Table
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._value_codecs import ValueCodec
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._json_documents import describe_error
+from keyfold.transfer._json_documents import describe_error, refuse_constant
 from keyfold.values import AttributeValue, Item, normalise_item
 
 _BINARY, _BINARIES = frozenset({"B"}), frozenset({"BS"})
@@ -43,12 +43,8 @@ def parse_exactly(text: str | bytes) -> Any:
     ['0.85', '12345678901234567890123456789012345678']
     """
     return json.loads(
-        text, parse_float=NumberText, parse_int=NumberText, parse_constant=_refuse_constant
+        text, parse_float=NumberText, parse_int=NumberText, parse_constant=refuse_constant
     )
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number that can be stored")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ JsonForm = Literal["lines", "json"]
 class _FileText(NamedTuple):
     """The text of an item, where reading resumes after it, and the line that it begins in.
 
-    `problem` says why the text is no item, if that is known already.
+    `problem` says why the text is not an item, if that is known already.
     """
 
     text: bytes

@@ -35,25 +35,26 @@ class ItemMove:
 
     def to_request(self, table: str) -> dict[str, Any]:
         """Return the transaction that moves the item, if it is unchanged and its new key is free."""
-        (partition, *_), put, delete = self.key, RequestPrinter(), RequestPrinter()
-        taken = FunctionCall("attribute_not_exists", (Path((partition,)),))
-        same = [
+        partition = Path((next(iter(self.key)),))
+        is_free = FunctionCall("attribute_not_exists", (partition,))
+        exists = FunctionCall("attribute_exists", (partition,))
+        unchanged = [
             Comparison("=", Path((name,)), value)
             for name, value in self.old.items()
             if name not in self.key
         ]
-        exists = FunctionCall("attribute_exists", (Path((partition,)),))
+        put, delete = RequestPrinter(), RequestPrinter()
         put_body: dict[str, Any] = {
             "TableName": table,
             "Item": restore_binaries(self.new),
-            "ConditionExpression": put.write_condition(taken),
+            "ConditionExpression": put.write_condition(is_free),
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
         put.add_to(put_body)
         delete_body: dict[str, Any] = {
             "TableName": table,
             "Key": restore_binaries(self.key),
-            "ConditionExpression": delete.write_condition(And((exists, *same))),
+            "ConditionExpression": delete.write_condition(And((exists, *unchanged))),
         }
         delete.add_to(delete_body)
         if delete.values:
@@ -64,7 +65,7 @@ class ItemMove:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the move as a JSON object, as that of a patch, with the new key."""
+        """Return the move as a JSON object with the members of a patch, and the new key."""
         names = self.new.keys() - self.new_key.keys()
         return {
             "entity": self.entity,

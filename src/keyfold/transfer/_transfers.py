@@ -169,8 +169,8 @@ def load_table(
 ) -> Summary:
     """Write the items of a file or a folder to a table.
 
-    `form` is as for `dump_table`, or `"json"` (an array of items, or items one after another); the
-    content of a file tells, if it is None. The items are DynamoDB JSON or plain JSON.
+    `form` is as for `dump_table`, or `"json"`: an array of items, or items one after another. None
+    detects it by the content of each file. The items are DynamoDB JSON or plain JSON.
 
     With a declaration, items that do not match it go to the rejects file, as do those whose keys or
     computed fields contradict their fields, and those with a unique value that another item has;
@@ -192,7 +192,7 @@ def load_table(
         if found == "csv":
             source = CsvSource(path, _require_declaration(declared, path), entity)
         else:
-            source = _open_json(path, writer, target, found if form else None, declared)
+            source = _open_json(path, writer, target, form, declared)
         if options.creates and declared is not None:
             ensure_declared(writer, declared, target.table)
         checker = Caller(target.executor, options.environment, options.read_rate)
@@ -231,8 +231,9 @@ def _open_json(
     else:
         definition = describe_table(caller, target.url, target.table)
     reader = ItemReader.for_table(definition, declared)
-    how = None if form is None else "json" if form == "json" else "lines"
-    return open_json_source(path, read_item=reader, form=how)
+    # An export is a folder of files of lines.
+    file_form = form if form is None or form == "json" else "lines"
+    return open_json_source(path, read_item=reader, form=file_form)
 
 
 def open_source(reader: Caller, source: TableLocation, options: Options) -> TableSource:

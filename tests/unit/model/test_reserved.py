@@ -34,14 +34,14 @@ def test_the_fallback_may_not_write_reserved_keys(key: str) -> None:
         lambda: batch([thing.put()]),
         lambda: transaction(thing.put()),
     ]  # fmt: skip
+    prefix = "sys#" if key.startswith("sys") else "own#"
     for write in writes:
         with pytest.raises(WriteRefused) as caught:
             write()
-    start = "sys#" if key.startswith("sys") else "own#"
-    assert str(caught.value) == (
-        f"pk {key!r}: each pk that starts with {start!r} is reserved for declared entities. Use "
-        "another one, or the entity that is declared for it. [write-refused]"
-    )
+        assert str(caught.value) == (
+            f"pk {key!r}: each pk that starts with {prefix!r} is reserved for declared entities. "
+            "Use another one, or the entity that is declared for it. [write-refused]"
+        )
 
 
 def test_declared_entities_write_reserved_keys_and_the_fallback_reads_them() -> None:
