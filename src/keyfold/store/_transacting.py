@@ -144,7 +144,7 @@ def _carry_out(
     members: list[dict[str, Any]] = call.request["TransactItems"]
     # Guards of values that an item has, although another item owns the guard.
     foreign: set[Hashable] = set()
-    # Whether items in an old form are brought up to date: not again, once they were.
+    # Whether items in an old form are brought up to date: not after all of them turned out to be.
     may_renew = True
     for race in range(1, _MAX_RACES + 1):
         may_renew = may_renew and race < _MAX_RACES
