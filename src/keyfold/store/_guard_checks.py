@@ -8,7 +8,7 @@ declaration that makes their field unique.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from keyfold.model._codecs import StoredField
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
+from keyfold.policy import UNIQUE_START
 from keyfold.store._guard_actions import has_expired
 from keyfold.store._guards import NAME, OWNER, StoredGuard, expiry_in, guard_key, read_guard
 from keyfold.store._item_schemas import find_item_schema
@@ -115,9 +116,15 @@ def _find_form_fault(table: Table, write: ProposedWrite) -> GuardFault | None:
             return None
         return GuardFault("its key is reserved for the list of unique fields")
     guard = read_guard(table, item)
-    if guard is None or guard.owner is None or rest - {table.ttl} != {NAME, OWNER}:
+    names = guard_names(table)
+    if (
+        guard is None
+        or guard.owner is None
+        or rest - {table.ttl} != {NAME, OWNER}
+        or not _is_named_as_its_key(table, guard, names)
+    ):
         return GuardFault("its key is reserved for the guards of unique values")
-    if guard.name not in guard_names(table):
+    if guard.name not in names:
         # Another program may declare it.
         return None
     owner = _find_owner(table, guard, write)
@@ -126,6 +133,15 @@ def _find_form_fault(table: Table, write: ProposedWrite) -> GuardFault | None:
     if guard.expiry != expiry_in(table, owner):
         return GuardFault(f"it does not expire with item {show_item(guard.owner)}, which it is for")
     return None
+
+
+def _is_named_as_its_key(table: Table, guard: StoredGuard, declared: Collection[str]) -> bool:
+    """Return whether a guard's key starts with its name, and not with another that is declared."""
+    text = guard.key[table.key.partition[0]]["S"]
+    fitting = {
+        name for name in (guard.name, *declared) if text.startswith(f"{UNIQUE_START}{name}#")
+    }
+    return guard.name in fitting and (guard.name in declared or len(fitting) == 1)
 
 
 def _find_owner(table: Table, guard: StoredGuard, write: ProposedWrite) -> Item | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pydantic import ValidationError
+from pydantic import BaseModel
 
 from keyfold.api import ProposedWrite, WriteCheck
 from keyfold.clocks import Clock
@@ -23,7 +23,8 @@ from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
 from keyfold.store._guard_checks import find_guard_fault, find_unguarded
 from keyfold.store._guards import is_guard
-from keyfold.store._item_checks import ItemContradicts, read_writable
+from keyfold.store._item_checks import read_writable
+from keyfold.store._older_faults import concerns_others, find_older_fault, without_older_fault
 from keyfold.values import Item, restore_binaries
 
 _WITHOUT_BYTES = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
@@ -97,13 +98,14 @@ class DeclarationCheck:
 
     def _find_fault(self, item: Item, write: ProposedWrite) -> str | None:
         try:
-            schema, value = read_writable(self.table, item)
+            found = self._read(item, write)
         except ItemMismatch as error:
-            if self._was_so_before(item, write, error):
-                return None
             return self._refuse(item, str(error), self._advise(item))
         except Exception as error:  # noqa: BLE001 - whatever the validators of the user raise
             return self._refuse(item, f"its validation failed: {type(error).__name__}: {error}", "")
+        if found is None:
+            return None
+        schema, value = found
         stray = self._find_stray_index(schema, item, write)
         if stray is not None:
             return self._refuse(item, stray, "")
@@ -113,23 +115,24 @@ class DeclarationCheck:
                 return self._refuse(item, fault.fact, fault.advice)
         return None
 
-    def _was_so_before(self, item: Item, write: ProposedWrite, error: ItemMismatch) -> bool:
-        """Return whether an update leaves alone what was wrong with the stored item already."""
-        if write.is_put or write.before is None:
-            return False
-        before = restore_binaries(write.before)
+    def _read(self, item: Item, write: ProposedWrite) -> tuple[EntitySchema, BaseModel] | None:
+        """Return the schema of an item and the entity that it stores; raises ItemMismatch.
+
+        None is for an update that leaves alone what was wrong with the stored item already, and
+        changes nothing that concerns other items.
+        """
         try:
-            read_writable(self.table, before)
-        except ItemMismatch as former:
-            attributes = _attributes_at_fault(self.table, before, former)
-            return (
-                str(former) == str(error)
-                and attributes is not None
-                and all(before.get(name) == item.get(name) for name in attributes)
-            )
-        except Exception:  # noqa: BLE001 - as above
-            return False
-        return False
+            return read_writable(self.table, item)
+        except ItemMismatch as error:
+            if write.is_put or write.before is None:
+                raise
+            before = restore_binaries(write.before)
+            faulty = find_older_fault(self.table, before, item, error)
+            if faulty is None:
+                raise
+        if not concerns_others(self.table, before, item):
+            return None
+        return read_writable(self.table, without_older_fault(self.table, before, item, faulty))
 
     def _find_stray_index(
         self, schema: EntitySchema, item: Item, write: ProposedWrite
@@ -197,16 +200,3 @@ def _with_bytes(item: Item) -> Item:
             if kind not in _WITHOUT_BYTES:
                 return restore_binaries(item)
     return item
-
-
-def _attributes_at_fault(table: Table, item: Item, error: ItemMismatch) -> set[str] | None:
-    """Return the attributes that an error is about; None if it may be any of them."""
-    if isinstance(error, ItemContradicts):
-        return set(error.attributes)
-    if not isinstance(error.__cause__, ValidationError):
-        return None
-    fields = table.find_schema(item).fields
-    places = [each["loc"] for each in error.__cause__.errors(include_url=False)]
-    if not all(place and place[0] in fields for place in places):
-        return None
-    return {fields[str(place[0])].stored for place in places}

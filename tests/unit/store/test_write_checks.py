@@ -255,6 +255,31 @@ def test_an_update_may_leave_a_contradiction_alone(engine: Engine) -> None:
         update(engine, key, "SET city_pk = :c", c=text("CITY#Bonn"))
 
 
+def test_an_update_may_not_add_to_what_was_wrong_before(engine: Engine) -> None:
+    club, member = {**CLUB, "seats": {"N": "0"}}, {**BOB_KEY, "number": text("many")}
+    put_unchecked(engine, club, member)
+    transact(engine, put_member(ADA), put_member(guard(ADA_KEY)))
+    key = {name: club[name] for name in ("pk", "sk")}
+    with pytest.raises(ValidationException, match="another item has the same email"):
+        update(engine, BOB_KEY, "SET email = :e", e=text("ada@x.org"))
+    with pytest.raises(ValidationException, match="which has no Member"):
+        update(engine, BOB_KEY, "SET city_pk = :k", k=text("CITY#Oslo"))
+    with pytest.raises(ValidationException, match="it has city_pk='CITY#Oslo'"):
+        update(engine, key, "SET city_pk = :k", k=text("CITY#Oslo"))
+    with pytest.raises(ValidationException, match="but its fields say sk='MEMBER#eve'"):
+        engine.execute(
+            "UpdateItem",
+            {
+                **NAMED,
+                "Key": BOB_KEY,
+                "UpdateExpression": "SET #n = :n",
+                "ExpressionAttributeNames": {"#n": "name"},
+                "ExpressionAttributeValues": {":n": text("eve")},
+            },
+        )
+    update(engine, BOB_KEY, "SET joined = :j", j=text("today"))
+
+
 def test_an_item_of_no_entity_can_only_be_deleted(engine: Engine) -> None:
     key = {"pk": text("CLUB#a"), "sk": text("ORDER#1")}
     put_unchecked(engine, key)
@@ -364,12 +389,20 @@ def test_a_guard_may_not_be_taken_without_the_value(engine: Engine) -> None:
         {**guard(ADA_KEY), "keyfold_owner": text("ada")},
         {**GUARD_KEY, "keyfold_unique": text("email")},
         {**GUARD_KEY, "guards": text("Member.email")},
+        {**guard(ADA_KEY), "keyfold_unique": text("phone")},
+        {**guard(ADA_KEY), "keyfold_unique": text("email#S")},
         {"pk": text("keyfold#unique##complete"), "sk": text("keyfold#unique"), "x": text("y")},
     ],
 )
 def test_only_guards_have_the_keys_of_guards(engine: Engine, item: Item) -> None:
     with pytest.raises(ValidationException, match="its key is reserved for"):
         put(engine, item)
+
+
+def test_a_guard_keeps_its_name(engine: Engine) -> None:
+    transact(engine, put_member(ADA), put_member(guard(ADA_KEY)))
+    with pytest.raises(ValidationException, match="its key is reserved for"):
+        put(engine, {**guard(ADA_KEY), "keyfold_unique": text("phone")})
 
 
 def test_guards_that_another_program_declares_are_left_to_it(engine: Engine) -> None:
