@@ -1,8 +1,8 @@
 """What methods of requests return, for annotations and `isinstance`: other requests, and calls.
 
->>> from keyfold.designs.market import order_by_id
+>>> from keyfold.designs.market import find_by_key
 >>> from keyfold.requests import Chain
->>> isinstance(order_by_id("O1"), Chain)
+>>> isinstance(find_by_key("O#1"), Chain)
 True
 """
 

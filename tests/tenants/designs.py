@@ -304,10 +304,8 @@ def make_market() -> Design:
             f"{owner} payments": market.payments(user),
         }
     account = market.AccountId(f"A#{ULID}W")
-    number = market.OrderNumber(id="2026-1", user="bob", order=market.OrderId(f"O#{ULID}B"))
     targets += [
         target_for("shared", "accounts", market.Account(account=account, name="x"), "name"),
-        target_for("shared", "order numbers", number, "user"),
     ]
     principals = [principal_of(market.table, role) for role in market.table.roles]
     principals += [

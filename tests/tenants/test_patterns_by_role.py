@@ -62,20 +62,24 @@ class PatternDatabase:
         return {json.dumps([item[name] for name in names]): item for item in items}
 
     def _restore(self) -> None:
+        """Undo all changes in one transaction, as the check of unique values requires."""
         after, named = self._dump(), {"TableName": self._design.table.name}
+        members: list[dict[str, Any]] = []
         for key in after.keys() - self._before.keys():
             item = {name: after[key][name] for name in self._design.table.key.names}
-            self._engine.execute("DeleteItem", {**named, "Key": item})
+            members.append({"Delete": {**named, "Key": item}})
         for key, item in self._before.items():
             if after.get(key) != item:
-                self._engine.execute("PutItem", {**named, "Item": item})
+                members.append({"Put": {**named, "Item": item}})
+        if members:
+            self._engine.execute("TransactWriteItems", {"TransactItems": members})
 
 
 @contextmanager
 def open_design(design: PatternTable) -> Generator[Engine]:
     """Open an engine that checks writes, with what the design's table says is stored."""
     clock = design.now.timestamp
-    checks = make_write_checks([design.table])
+    checks = make_write_checks([design.table], clock=clock)
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None, write_checks=checks) as engine:
         store = make_store(engine, design)
         store.create_table(design.table)
@@ -106,7 +110,9 @@ def open_on_wire(design: PatternTable, folder: Path) -> Generator[PatternDatabas
     blocks = [block(name, more=write_rights(each)) for name, each in design.columns.items()]
     keys = write_keys(folder / "keys.toml", *blocks)
     with open_design(design) as engine, ExitStack() as stack:
-        gate = make_key_gate(keys, engine.find_key_names, tables=[design.table])
+        gate = make_key_gate(
+            keys, engine.find_key_names, tables=[design.table], checked=[design.table.name]
+        )
         url = stack.enter_context(Server(engine, gate=gate).running())
         stores = {
             name: stack.enter_context(

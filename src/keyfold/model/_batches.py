@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -12,10 +12,11 @@ from keyfold.errors import BatchInvalid
 from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._keys import TableLike, identify
 from keyfold.model._reads import Get
-from keyfold.model._requests import Request, resolve_now
+from keyfold.model._requests import Chain, Request, resolve_now
 from keyfold.model._writes import Delete, Put
 
 V = TypeVar("V")
+W = TypeVar("W")
 
 MAX_KEYS = 100
 MAX_WRITES = 25
@@ -48,6 +49,10 @@ class Batch(Request[list[V]], Generic[V]):
         for is_read, group in groupby(positioned, lambda each: isinstance(each[1], Get)):
             members = list(group)
             yield from _split_reads(members, now) if is_read else _split_writes(members, now)
+
+    def then(self, make: Callable[[list[V]], Request[W]]) -> Chain[W]:
+        """Return a chain that runs this batch, then the request that `make` returns for its results."""
+        return Chain(self, make)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> list[dict[str, Any]]:
         """Return the bodies of the BatchGetItem and BatchWriteItem calls, in order."""

@@ -24,11 +24,12 @@ from keyfold.model._paged_reads import Query, at_least_one
 from keyfold.model._queries import make_query
 from keyfold.model._ranges import KeyState
 from keyfold.model._reads import ResultShape
-from keyfold.model._requests import DerivedRequest, Request
+from keyfold.model._requests import Chain, DerivedRequest, Request
 from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema
 
 C_co = TypeVar("C_co", covariant=True)
+W = TypeVar("W")
 
 # The name under which a collection keeps its cursor: in its `__dict__`, as it is not a field.
 CURSOR = "_keyfold_cursor"
@@ -72,6 +73,13 @@ class CollectionGet(DerivedRequest[C_co | None], Generic[C_co]):
     def source(self) -> Request[Any]:
         """The query that reads the items of all members."""
         return self.query
+
+    def then(self, make: Callable[[C_co], Request[W]]) -> Chain[W | None]:
+        """Return a chain that reads the collection, then runs the request that `make` returns for it.
+
+        The chain returns None if the collection does not exist.
+        """
+        return Chain(self, make)
 
     def limit(self, count: int) -> Self:
         """Return at most `count` entities in the lists, all lists together.

@@ -49,6 +49,11 @@ class DeferredPut(DeferredWrite, Put[E_co], Generic[E_co]):
             self.returns_nothing,
         )
 
+    @property
+    def guard_names(self) -> frozenset[str]:
+        """The names of all guards of the entity: `before_write` may set any unique field."""
+        return frozenset(each.guard for each in self.schema.unique.values())
+
     def resolve_item(self, now: datetime) -> Item:
         """Return the item as a request that runs at `now` stores it."""
         return self.resolve(now).resolve_item(now)

@@ -12,12 +12,14 @@ from pydantic import BaseModel
 
 from keyfold.keys import Ulid
 from keyfold.keys._annotations import find_type
+from keyfold.model._batches import Batch
 from keyfold.model._moments import SAMPLE_TIME
 from keyfold.model._paged_reads import First, Query, Scan
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._requests import Request
 from keyfold.model._results import Page
+from keyfold.model._transactions import Transaction
 from keyfold.model._writes import CreateOrGet, Put, Write
 
 
@@ -98,8 +100,27 @@ def placeholder_result(request: Request[Any]) -> Any:
             return _PlaceholderPage(shape)
         case Write(schema=schema) | CreateOrGet(put=Put(schema=schema)):
             return placeholder_for("found", schema.entity)
+        case Batch(requests=members) | Transaction(requests=members):
+            return [
+                _placeholder_of_shape(f"found[{number}]", each.shape)
+                if isinstance(each, Get)
+                else None
+                for number, each in enumerate(members)
+            ]
         case _:
             return Placeholder("found")
+
+
+def sample_result(found: Any) -> Any:
+    """Return samples in place of the models of placeholders in a result; None if it has none."""
+    if isinstance(found, BaseModel):
+        return sample_of("found", type(found))
+    if not isinstance(found, list):
+        return None
+    return [
+        sample_of(f"found[{number}]", type(each)) if isinstance(each, BaseModel) else each
+        for number, each in enumerate(cast(list[Any], found))
+    ]
 
 
 def _placeholder_of_shape(name: str, shape: ResultShape[Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from keyfold.api import find_operation
 from keyfold.errors import DeclarationInvalid, PatternUnknown
@@ -20,7 +20,7 @@ from keyfold.model._pattern_arguments import (
     placeholder_for,
     placeholder_result,
     sample_for,
-    sample_of,
+    sample_result,
 )
 from keyfold.model._pattern_faults import check_runnable, pattern_error
 from keyfold.model._reads import Get
@@ -242,10 +242,11 @@ def _next_request(first: Request[Any], make: Callable[[Any], Request[Any]]) -> R
     try:
         return make(found)
     except ValidationError:
-        if not isinstance(found, BaseModel):
+        samples = sample_result(found)
+        if samples is None:
             raise
         # It makes an entity of what was found, and placeholders are not of its fields' types.
-        return make(sample_of("found", type(found)))
+        return make(samples)
 
 
 @dataclass(slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from keyfold.api import MEMBERS
 from keyfold.errors import TransactionInvalid
@@ -13,8 +13,10 @@ from keyfold.model._calls import CALLER, ApiCall, Calls
 from keyfold.model._deferred_writes import DeferredWrite, resolve_write
 from keyfold.model._keys import TableLike, identify
 from keyfold.model._reads import Get
-from keyfold.model._requests import Request
+from keyfold.model._requests import Chain, Request
 from keyfold.model._writes import Write
+
+W = TypeVar("W")
 
 MAX_ACTIONS = 100
 MAX_TOKEN_LENGTH = 36
@@ -49,6 +51,13 @@ class Transaction(Request[list[Any]]):
         DynamoDB remembers a token for ten minutes.
         """
         return replace(self, token=_check_token(token))
+
+    def then(self, make: Callable[[list[Any]], Request[W]]) -> Chain[W]:
+        """Return a chain that runs this, then the request that `make` returns for its results.
+
+        The chain as a whole is not atomic.
+        """
+        return Chain(self, make)
 
     def resolve(self, now: datetime) -> Transaction:
         """Return the transaction as it runs at `now`, with its writes completed."""

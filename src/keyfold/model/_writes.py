@@ -229,6 +229,19 @@ class Put(Write[E_co], Generic[E_co]):
         return Authority(replaces_expired=replaces_expired, guards=guards)
 
     @property
+    def changes_unique(self) -> bool:
+        """Whether the put may change guard items; a new entity without unique values does not."""
+        return bool(self.schema.unique) and bool(self.guard_names)
+
+    @property
+    def guard_names(self) -> frozenset[str]:
+        """The names of the guards that the put may change: a new entity takes only what it has."""
+        unique = self.schema.unique.values()
+        if self.presence is Presence.MUST_NOT_EXIST:
+            return frozenset(each.guard for each in unique if each.value_in(self.item))
+        return frozenset(each.guard for each in unique)
+
+    @property
     def _needs_absence(self) -> bool:
         if self.presence is not _ANY:
             return self.presence is Presence.MUST_NOT_EXIST

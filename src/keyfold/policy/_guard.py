@@ -8,7 +8,7 @@ from typing import NamedTuple
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._access import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
-from keyfold.policy._rights import Right, Role
+from keyfold.policy._rights import WRITE, Right, Role
 from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
 from keyfold.values import AttributeValue, Item
 
@@ -181,12 +181,22 @@ class Guard:
         )
         return self.admits(_GET, partition) or self.check(get) is None
 
-    def check(self, access: Access, *, unique: frozenset[str] | None = None) -> Denial | None:
+    def check(
+        self,
+        access: Access,
+        *,
+        unique: frozenset[str] | None = None,
+        has_checked_writes: bool = False,
+    ) -> Denial | None:
         """Return why an access is denied; None if it is allowed.
 
         `unique` is for stores, which write the guard items of unique values themselves: the names
         of those that the access takes or releases. None is for a caller that writes no guard items.
+        `has_checked_writes` says that the engine refuses guard items that contradict the items.
+        Then a role without a tenant may write the guard items of its unique values.
         """
+        if has_checked_writes and self._unique and self._tenant is None:
+            return None if self._is_own_guard(access) else self._check(access)
         denial = self._check(access)
         if denial is not None:
             return denial
@@ -215,6 +225,23 @@ class Guard:
             return None
         lacking = join_names(sorted(names - self._unique))
         return _deny(access, f"{self.role.name} may not take or release unique values of {lacking}")
+
+    def _is_own_guard(self, access: Access) -> bool:
+        """Return whether an access only writes a guard item that the role may take and release.
+
+        Nothing of the guard item is returned: it has the key of its owner.
+        """
+        text = access.partition[0].get("S", "") if access.partition else ""
+        return (
+            text.startswith(UNIQUE_START)
+            and text.removeprefix(UNIQUE_START).partition("#")[0] in self._unique
+            and access.table == self.layout.table
+            and access.index_name is None
+            and bool(access.rights)
+            and not access.rights & ~WRITE
+            and access.return_values in (None, "NONE")
+            and not access.returns_on_failure
+        )
 
     def _check_raw_write(self, access: Access) -> Denial | None:
         """Return why a write that does not maintain guard items is denied; None if it is allowed.

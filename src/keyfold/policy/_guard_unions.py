@@ -54,14 +54,20 @@ class GuardUnion:
             return None
         return lambda item: any(test(item) for test in tests)
 
-    def check(self, access: Access, *, unique: frozenset[str] | None = None) -> Denial | None:
+    def check(
+        self,
+        access: Access,
+        *,
+        unique: frozenset[str] | None = None,
+        has_checked_writes: bool = False,
+    ) -> Denial | None:
         """Return why each of the roles denies an access; None if one allows it.
 
-        `unique` is as in `Guard.check`.
+        `unique` and `has_checked_writes` are as in `Guard.check`.
         """
         facts: list[str] = []
         for guard in self._guards:
-            denial = guard.check(access, unique=unique)
+            denial = guard.check(access, unique=unique, has_checked_writes=has_checked_writes)
             if denial is None:
                 return None
             facts.append(denial.fact)

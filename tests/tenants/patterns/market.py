@@ -10,6 +10,9 @@ from typing import Any
 from keyfold import Request
 from keyfold.designs import market
 from keyfold.designs.market import (
+    Account,
+    AccountId,
+    Address,
     Bill,
     BillId,
     Cart,
@@ -19,16 +22,18 @@ from keyfold.designs.market import (
     Payment,
     PaymentId,
     Product,
+    ProductChanges,
     ProductId,
     Reward,
     RewardId,
     User,
+    UserChanges,
 )
 from tests.tenants.patterns.rows import Column, PatternTable, Row
 
 ULID = "01JZ10H7X367VB2NF4YQ973DH"
 APPLE = ProductId(f"I#{ULID}W")
-LINE = CartLine(name="Apple", price=Decimal("0.30"), quantity=3)
+LINE = CartLine(seller="ada", quantity=3)
 CART = CartId(f"C#{ULID}W")
 FULL = {user: Cart(user=user, cart=CART, lines={APPLE: LINE}) for user in ("ada", "bob")}
 ORDERS = {"ada": OrderId(f"O#{ULID}A"), "bob": OrderId(f"O#{ULID}B")}
@@ -39,6 +44,11 @@ BILL = BillId(f"B#{ULID}A")
 PAYMENT = Payment(
     user="ada", payment=PaymentId(f"P#{ULID}A"), bill=BILL, amount=Decimal(1), card="…4242"
 )
+PAID = PAYMENT.model_copy(
+    update={"payment": PaymentId(f"P#{ULID}N"), "amount": Decimal("0.9"), "id": "P-1"}
+)
+HOME = Address(user="ada", number=1, street="1 Market Street", city="Graz", country="AT")
+CORNER, EMPTY = AccountId(f"A#{ULID}A"), AccountId(f"A#{ULID}B")
 SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
 
 ADA = {"user": "ada"}
@@ -46,6 +56,7 @@ COLUMNS = {
     "customer": Column(("customer",), ADA),
     "seller": Column(("seller",), ADA),
     "visitor": Column(("visitor",)),
+    "registration": Column(("registration",)),
     "fulfilment": Column(("fulfilment",)),
     "support": Column(("support",)),
     "customer.seller": Column(("customer", "seller"), ADA),
@@ -53,26 +64,36 @@ COLUMNS = {
 }
 
 
+def product_of(user: str) -> Product:
+    name = f"apple-{user}"
+    return Product(user=user, product=APPLE, id=name, name="Apple", price=Decimal("0.3"))
+
+
 def stored() -> Iterator[Request[Any]]:
+    yield market.create_account(Account(account=CORNER, id="corner"))
+    yield market.create_account(Account(account=EMPTY))
     for user in ("ada", "bob"):
         yield User(user=user, id=f"{user}@example.com", name=user.title()).create()
-        yield Product(
-            user=user, product=APPLE, id=f"apple-{user}", name="Apple", price=Decimal("0.3")
-        ).create()
+        yield product_of(user).create()
+    yield market.join_account("bob", CORNER)
+    for user in ("ada", "bob"):
         yield FULL[user].create()
         yield market.place_order(FULL[user], ORDERS[user], NUMBERS[user])
         yield FULL[user].put()
-    yield Bill(user="ada", bill=BILL, id="B-1", order=ORDERS["ada"], amount=Decimal(1)).create()
+    yield Bill(user="ada", bill=BILL, id="B-1", order=ORDERS["ada"], amount=Decimal("0.9")).create()
     yield PAYMENT.create()
     yield Reward(user="ada", reward=GRANTED, id="R-1", amount=Decimal(1)).create()
 
 
 STAFF = "fulfilment support"
 READERS = f"customer {STAFF}"
+PROFILED = f"registration {STAFF}"
+
+TENANTS_SET_NO_IDS = "a server lets no tenant write guards of unique values"
 
 ROWS = [
-    Row("Get user profile", "own", lambda: market.user_profile("ada"), may=READERS),
-    Row("Get user profile", "another's", lambda: market.user_profile("bob"), may=STAFF),
+    Row("Get user profile", "own", lambda: market.user_profile("ada"), may=f"customer {PROFILED}"),
+    Row("Get user profile", "another's", lambda: market.user_profile("bob"), may=PROFILED),
     Row(
         "Get the list of last N orders for user",
         "own",
@@ -133,13 +154,13 @@ ROWS = [
         "Lookup by business id",
         "oneself",
         lambda: market.find_by_id("ada@example.com", "user"),
-        finds=READERS,
+        finds=f"customer {PROFILED}",
     ),
     Row(
         "Lookup by business id",
         "another user",
         lambda: market.find_by_id("bob@example.com", "user"),
-        finds=STAFF,
+        finds=PROFILED,
     ),
     Row(
         "Lookup by business id",
@@ -182,25 +203,25 @@ ROWS = [
         "Put a product into a cart",
         "own cart",
         lambda: market.put_in_cart("ada", CART, APPLE, LINE),
-        may="customer fulfilment",
+        may="customer registration fulfilment",
     ),
     Row(
         "Put a product into a cart",
         "another's cart",
         lambda: market.put_in_cart("bob", CART, APPLE, LINE),
-        may="fulfilment",
+        may="registration fulfilment",
     ),
     Row(
         "Take a product out of a cart",
         "own cart",
         lambda: market.take_from_cart("ada", CART, APPLE),
-        may="customer fulfilment",
+        may="customer registration fulfilment",
     ),
     Row(
         "Take a product out of a cart",
         "another's cart",
         lambda: market.take_from_cart("bob", CART, APPLE),
-        may="fulfilment",
+        may="registration fulfilment",
     ),
     Row(
         "Place an order",
@@ -219,6 +240,145 @@ ROWS = [
         "to oneself",
         lambda: market.grant_reward(Reward(user="ada", reward=WON, amount=Decimal(1))),
         may="fulfilment",
+    ),
+    Row(
+        "Create a user",
+        "with an id",
+        lambda: market.create_user(User(user="eve", id="eve@example.com")),
+        may="registration",
+    ),
+    Row(
+        "Change a user",
+        "oneself",
+        lambda: market.change_user("ada", UserChanges(name="A")),
+        may="customer registration fulfilment",
+    ),
+    Row(
+        "Change a user",
+        "another",
+        lambda: market.change_user("bob", UserChanges(name="B")),
+        may="registration fulfilment",
+    ),
+    Row(
+        "Change the business id of a user",
+        "own id",
+        lambda: market.change_user_id("ada", "a@example.com"),
+        may="registration",
+    ),
+    Row("Delete a user", "oneself", lambda: market.delete_user("ada"), may="registration"),
+    Row(
+        "Save an address",
+        "own",
+        lambda: market.save_address(HOME),
+        may="customer registration",
+    ),
+    Row(
+        "Delete an address",
+        "own",
+        lambda: market.delete_address("ada", 1),
+        may="customer registration",
+    ),
+    Row(
+        "Create a cart",
+        "own",
+        lambda: market.create_cart("ada", CartId(f"C#{ULID}N")),
+        may="customer registration",
+    ),
+    Row(
+        "Delete a cart",
+        "own",
+        lambda: market.delete_cart("ada", CART),
+        may="customer registration",
+    ),
+    Row(
+        "Add a product",
+        "own without an id",
+        lambda: market.add_product(Product(user="ada", product=ProductId(f"I#{ULID}N"))),
+        may="seller",
+    ),
+    Row(
+        "Add a product",
+        "own with an id",
+        lambda: market.add_product(Product(user="ada", product=ProductId(f"I#{ULID}N"), id="N")),
+        may="seller",
+        on_wire="",
+        because=TENANTS_SET_NO_IDS,
+    ),
+    Row(
+        "Change a product",
+        "own",
+        lambda: market.change_product("ada", APPLE, ProductChanges(price=Decimal(1))),
+        may="seller",
+    ),
+    Row(
+        "Change a product",
+        "another's",
+        lambda: market.change_product("bob", APPLE, ProductChanges(price=Decimal(0))),
+        may="",
+    ),
+    Row(
+        "Remove a product",
+        "own with an id",
+        lambda: market.remove_product("ada", APPLE),
+        may="seller",
+        on_wire="",
+        because=TENANTS_SET_NO_IDS,
+    ),
+    Row(
+        "List products of a seller",
+        "own",
+        lambda: market.products_of("ada"),
+        may=f"seller visitor {STAFF}",
+    ),
+    Row(
+        "List products of a seller",
+        "another's",
+        lambda: market.products_of("bob"),
+        may=f"visitor {STAFF}",
+    ),
+    Row(
+        "Cancel an order",
+        "own",
+        lambda: market.cancel_order("ada", ORDERS["ada"]),
+        may="fulfilment",
+    ),
+    Row("List bills of user", "own", lambda: market.bills("ada"), may=STAFF),
+    Row("Pay a bill", "own", lambda: market.pay_bill(PAID), may="fulfilment"),
+    Row(
+        "Create an account",
+        "with an id",
+        lambda: market.create_account(Account(account=AccountId(f"A#{ULID}N"), id="new")),
+        may="registration",
+    ),
+    Row(
+        "Rename an account",
+        "of another",
+        lambda: market.rename_account(CORNER, "Corner"),
+        may="registration",
+    ),
+    Row(
+        "Delete an account",
+        "without users",
+        lambda: market.delete_account(EMPTY),
+        may="registration",
+    ),
+    Row(
+        "Add a user to an account",
+        "oneself",
+        lambda: market.join_account("ada", CORNER),
+        may="registration",
+    ),
+    Row(
+        "Remove a user from an account",
+        "another",
+        lambda: market.leave_account("bob", CORNER),
+        may="registration",
+    ),
+    Row(
+        "List users of an account",
+        "of another",
+        lambda: market.users_of_account(CORNER),
+        may="registration support",
     ),
 ]
 

@@ -14,7 +14,7 @@ from keyfold.cli._arguments import read_arguments
 from keyfold.cli._tables import find_pattern
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.designs.exchange_rates import Rate
-from keyfold.designs.market import Cart, CartId, CartLine, OrderId, ProductId, User
+from keyfold.designs.market import Cart, CartId, CartLine, OrderId, Product, ProductId, User
 from keyfold.engine import Engine
 from tests.unit.cli.program import Outcome, Run
 from tests.unit.cli.project import write_project
@@ -25,11 +25,12 @@ RATES = [
     for target, rate in (("EUR", "0.85"), ("GBP", "0.75"), ("JPY", "150.123456789012345678"))
 ]
 APPLE = ProductId("I#01JZ10H7X367VB2NF4YQ973DHW")
+APPLES = Product(user="eve", product=APPLE, name="Apple", price=Decimal("0.3"))
 ORDER = OrderId("O#01JZ10H7X367VB2NF4YQ973DHW")
 CART = Cart(
     user="rabinovich",
     cart=CartId("C#01JZ10H7X367VB2NF4YQ973DHV"),
-    lines={APPLE: CartLine(name="Apple", price=Decimal("0.3"), quantity=3)},
+    lines={APPLE: CartLine(seller="eve", quantity=3)},
 )
 
 
@@ -41,6 +42,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for rate in RATES:
             store.run(rate.put())
         store.run(User(user="rabinovich", name="Rabinovich").create())
+        store.run(APPLES.create())
         store.run(CART.create())
         store.run(market.place_order(CART, ORDER, "2025-1"))
     monkeypatch.setenv("KEYFOLD_DB", str(file))

@@ -271,7 +271,7 @@ def test_ids_are_handles_in_every_place(run: Run, db: Path, found: dict[str, Fou
         handles = handles_of(store, "customer")
     cart, product = found["own"].entities[Cart], found["other"].entities[Product]
     words = ("put-in-cart", "--user", USER, "--cart", handles.show(cart.cart))
-    given = {"name": "Tea", "price": 1, "quantity": 2}
+    given = {"seller": product.user, "quantity": 2}
     more = ("--product", handles.show(product.product), "--line", json.dumps(given))
     outcome = run("run", "market", *words, *more, *PRINCIPALS["customer"], "--json")
     assert outcome.code == 0, outcome

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -28,11 +30,18 @@ def name_of_test(pattern: str) -> str:
     return "test_" + re.sub(r"\W+", "_", words)
 
 
+def modules_of(design: str) -> list[ModuleType]:
+    """Return the modules with the tests of a design."""
+    paths = sorted(Path(__file__).parent.glob(f"test_{design}*.py"))
+    return [importlib.import_module(f"tests.unit.designs.{path.stem}") for path in paths]
+
+
 def test_a_pattern_has_a_test_of_its_name(subtests: pytest.Subtests) -> None:
     for design, pattern in PATTERNS:
         with subtests.test(design=design, pattern=pattern):
-            tests = importlib.import_module(f"tests.unit.designs.test_{design}")
-            test = getattr(tests, name_of_test(pattern))
+            name = name_of_test(pattern)
+            tests = next(each for each in modules_of(design) if hasattr(each, name))
+            test = getattr(tests, name)
             first = next(iter(inspect.signature(test).parameters))
             fixture: Any = getattr(tests, first)
             marker = fixture._fixture_function_marker

@@ -130,6 +130,37 @@ def test_guard_items_of_unique_values_need_everything() -> None:
         )
 
 
+def test_guard_items_may_be_written_where_writes_are_checked() -> None:
+    clerk = Guard(LAYOUT, Role("clerk", can={"notes": ALL}, unique="Member"), {})
+    email, other = "keyfold#unique#Member.email#S#a", "keyfold#unique#Member.name#S#a"
+    put = access(CREATE | UPDATE, email)
+    assert clerk.check(put) is not None
+    assert clerk.check(put, has_checked_writes=True) is None
+    assert clerk.check(access(DELETE, email), has_checked_writes=True) is None
+    named = access(CREATE | UPDATE, "U#ada", written={"email": {"S": "a"}})
+    assert clerk.check(named) is not None
+    assert clerk.check(named, has_checked_writes=True) is None
+    for denied in (
+        access(GET, email),
+        access(QUERY, email),
+        access(CREATE, other),
+        access(CREATE, "keyfold#unique##complete"),
+        access(CREATE, "U#ada#F#x"),
+        access(DELETE, email, return_values="ALL_OLD"),
+        access(CREATE, email, returns_on_failure=True),
+        access(CREATE, email, index_name="ByText"),
+        Access("PutItem", "Other", rights=CREATE, partition=({"S": email},)),
+    ):
+        assert clerk.check(denied, has_checked_writes=True) is not None, denied
+    # The conditions of a tenant's writes could find out whose a value is.
+    tenant = Guard(
+        LAYOUT, Role("me", tenant="user", can={"notes": ALL}, unique="Member"), {"user": "ada"}
+    )
+    assert tenant.check(put, has_checked_writes=True) is not None
+    own = access(CREATE | UPDATE, "U#ada", written={"email": {"S": "a"}})
+    assert tenant.check(own, has_checked_writes=True) is not None
+
+
 def test_another_table_is_denied() -> None:
     elsewhere = Access("GetItem", "Other", rights=GET, partition=({"S": "U#ada"},))
     assert fact_of(ADA.check(elsewhere)) == "patient is a role of table Clinic"

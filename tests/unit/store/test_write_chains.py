@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyfold.errors import AlreadyExists, UpdateInvalid
-from keyfold.model import Entity, Key, Table, batch, part, transaction
+from keyfold.model import Collection, Entity, Key, Table, batch, part, transaction
 from keyfold.requests import Chain
 from tests.unit.store.store_kinds import AnyStore, OpenStore
 
@@ -47,6 +47,25 @@ def issue_some(invoice: Invoice) -> Any:
     return batch([invoice.put()])
 
 
+class Office(Collection):
+    """A counter, and its invoices."""
+
+    counter: InvoiceCounter
+    invoices: list[Invoice]
+
+
+@office.pattern("copy an invoice")
+def copy_invoice(customer: str) -> Chain[Invoice]:
+    """Make an invoice with the text of the first one."""
+
+    def make(found: list[Invoice | None]) -> Any:
+        (first,) = found
+        text = "" if first is None else first.text
+        return Invoice(customer=customer, number=2, text=text).create()
+
+    return batch([Invoice.get(customer=customer, number=1)]).then(make)
+
+
 @pytest.fixture
 def store(open_store: OpenStore) -> AnyStore:
     return open_store(office)
@@ -72,6 +91,30 @@ def test_a_put_and_a_delete_can_be_followed(store: AnyStore) -> None:
     moved = invoice.delete().then(lambda old: old.model_copy(update={"number": 2}).create())
     assert store.run(moved) == Invoice(customer="ada", number=2, text="x")
     assert store.run(moved) is None
+
+
+def test_batches_transactions_and_collections_can_be_followed(store: AnyStore) -> None:
+    store.run(Invoice(customer="ada", number=1, text="a").create())
+    store.run(InvoiceCounter(customer="ada", count=1).create())
+    first, none = Invoice.get(customer="ada", number=1), Invoice.get(customer="ada", number=9)
+
+    def copy(found: list[Any]) -> Any:
+        number = 2 + sum(each is not None for each in found)
+        return found[0].model_copy(update={"number": number}).create()
+
+    assert store.run(batch([first, none]).then(copy)).number == 3
+    third = Invoice.get(customer="ada", number=3)
+    assert store.run(transaction(first, third).then(copy)).number == 4
+    counted = Office.get(customer="ada").then(lambda office: office.invoices[-1].delete())
+    assert store.run(counted) == Invoice(customer="ada", number=4, text="a")
+    absent = Office.get(customer="bob").then(lambda office: office.invoices[-1].delete())
+    assert store.run(absent) is None
+
+
+def test_chains_from_batches_are_explained() -> None:
+    explained = copy_invoice.explain()
+    assert [each.operation for each in explained.steps] == ["BatchGetItem", "PutItem"]
+    assert explained.is_atomic
 
 
 def test_a_write_that_returns_nothing_cannot_be_followed() -> None:

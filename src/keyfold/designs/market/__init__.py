@@ -2,13 +2,14 @@
 
 >>> import keyfold
 >>> from decimal import Decimal
->>> apple = ProductId("I#01JZ10H7X367VB2NF4YQ973DHW")
+>>> apple = Product(user="eve", product=ProductId.new(), name="Apple", price=Decimal("0.30"))
 >>> cart = Cart(user="rabinovich", cart=CartId.new())
 >>> with keyfold.open(table, ":memory:") as store:
-...     _ = store.run(User(user="rabinovich", name="Rabinovich").create())
-...     _ = store.run(cart.create())
-...     line = CartLine(name="Apple", price=Decimal("0.30"), quantity=3)
-...     cart = store.run(put_in_cart("rabinovich", cart.cart, apple, line))
+...     _ = store.run(add_product(apple))
+...     _ = store.run(create_user(User(user="rabinovich", name="Rabinovich")))
+...     _ = store.run(create_cart("rabinovich", cart.cart))
+...     line = CartLine(seller="eve", quantity=3)
+...     cart = store.run(put_in_cart("rabinovich", cart.cart, apple.product, line))
 ...     _ = store.run(place_order(cart, OrderId.new(), "2026-0001"))
 ...     found = store.run(order_by_id("2026-0001"))
 >>> found.order.total, [line.name for line in found.lines]
@@ -17,10 +18,31 @@
 
 from __future__ import annotations
 
+from keyfold.designs.market._access_patterns import (
+    OrderWithLines,
+    UserProfile,
+    bonuses,
+    find_by_id,
+    find_by_key,
+    last_orders,
+    order_by_id,
+    orders_between,
+    user_profile,
+)
+from keyfold.designs.market._accounts import (
+    create_account,
+    delete_account,
+    join_account,
+    leave_account,
+    rename_account,
+    users_of_account,
+)
+from keyfold.designs.market._carts import create_cart, delete_cart, put_in_cart, take_from_cart
 from keyfold.designs.market._handlers import REWARD_SHARE, bill_order, id_for, reward_order
 from keyfold.designs.market._items import (
     Account,
     AccountId,
+    AccountMember,
     Address,
     Bill,
     BillId,
@@ -30,7 +52,6 @@ from keyfold.designs.market._items import (
     Order,
     OrderId,
     OrderLine,
-    OrderNumber,
     Payment,
     PaymentId,
     Product,
@@ -38,6 +59,7 @@ from keyfold.designs.market._items import (
     Reward,
     RewardId,
     User,
+    accounts,
     billing,
     by_id,
     by_key,
@@ -47,79 +69,123 @@ from keyfold.designs.market._items import (
     rewards,
     table,
 )
-from keyfold.designs.market._reading import (
-    OrderWithLines,
-    PaymentSummary,
-    UserProfile,
-    bonuses,
-    find_by_id,
-    find_by_key,
-    last_orders,
-    order_by_id,
-    orders_between,
-    payments,
-    user_profile,
-)
-from keyfold.designs.market._roles import customer, fulfilment, seller, support, visitor
-from keyfold.designs.market._writing import (
-    grant_reward,
+from keyfold.designs.market._ordering import (
+    MAX_ORDER_LINES,
+    cancel_order,
     place_order,
-    put_in_cart,
     release_order_number,
-    take_from_cart,
+)
+from keyfold.designs.market._paying import (
+    BillSummary,
+    PaymentSummary,
+    bills,
+    grant_reward,
+    pay_bill,
+    payments,
+)
+from keyfold.designs.market._roles import (
+    customer,
+    fulfilment,
+    registration,
+    seller,
+    support,
+    visitor,
+)
+from keyfold.designs.market._selling import (
+    ProductChanges,
+    add_product,
+    change_product,
+    products_of,
+    remove_product,
+)
+from keyfold.designs.market._users import (
+    UserChanges,
+    change_user,
+    change_user_id,
+    create_user,
+    delete_address,
+    delete_user,
+    save_address,
 )
 
 __all__ = [
+    "MAX_ORDER_LINES",
     "REWARD_SHARE",
     "Account",
     "AccountId",
+    "AccountMember",
     "Address",
     "Bill",
     "BillId",
+    "BillSummary",
     "Cart",
     "CartId",
     "CartLine",
     "Order",
     "OrderId",
     "OrderLine",
-    "OrderNumber",
     "OrderWithLines",
     "Payment",
     "PaymentId",
     "PaymentSummary",
     "Product",
+    "ProductChanges",
     "ProductId",
     "Reward",
     "RewardId",
     "User",
+    "UserChanges",
     "UserProfile",
+    "accounts",
+    "add_product",
     "bill_order",
     "billing",
+    "bills",
     "bonuses",
     "by_id",
     "by_key",
+    "cancel_order",
+    "change_product",
+    "change_user",
+    "change_user_id",
+    "create_account",
+    "create_cart",
+    "create_user",
     "customer",
+    "delete_account",
+    "delete_address",
+    "delete_cart",
+    "delete_user",
     "find_by_id",
     "find_by_key",
     "fulfilment",
     "grant_reward",
     "id_for",
+    "join_account",
     "last_orders",
+    "leave_account",
     "order_by_id",
     "orders",
     "orders_between",
+    "pay_bill",
     "payments",
     "place_order",
     "products",
+    "products_of",
     "profiles",
     "put_in_cart",
+    "registration",
     "release_order_number",
+    "remove_product",
+    "rename_account",
     "reward_order",
     "rewards",
+    "save_address",
     "seller",
     "support",
     "table",
     "take_from_cart",
     "user_profile",
+    "users_of_account",
     "visitor",
 ]

@@ -1,4 +1,4 @@
-"""Change handlers of the market, which create the bill and the reward of each placed order.
+"""Change handlers of the market: the bill of each placed order, and the reward of each paid bill.
 
 They run in the process that calls `store.follow(market.table)`, separate from the one that places
 orders.
@@ -6,7 +6,6 @@ orders.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import ROUND_DOWN, Decimal
 from typing import TypeVar
 
@@ -14,12 +13,11 @@ from keyfold import Change, Request, Ulid
 from keyfold.designs.market._items import Bill, BillId, Order, OrderId, Reward, RewardId, table
 from keyfold.errors import FieldNotRecorded
 
-# The share of an order's total that is granted as a reward.
+# The share of a bill's amount that is granted as a reward.
 REWARD_SHARE = Decimal("0.05")
 _CENT = Decimal("0.01")
 
 I = TypeVar("I", bound=Ulid)  # noqa: E741 - an id
-R = TypeVar("R")
 
 
 def id_for(kind: type[I], order: OrderId) -> I:
@@ -33,30 +31,11 @@ def id_for(kind: type[I], order: OrderId) -> I:
     return kind(kind.head + order.removeprefix(OrderId.head))
 
 
-@table.on_change(Order)
-def bill_order(change: Change[Order]) -> Request[Bill | None] | None:
-    """Create the bill of an order that was placed.
-
-    Raises FieldNotRecorded for an order without a total, which becomes a dead letter: record the
-    total, and retry the letter.
-    """
-    return _follow_from(change, _bill_of)
-
-
-@table.on_change(Order)
-def reward_order(change: Change[Order]) -> Request[Reward | None] | None:
-    """Create the reward of an order that was placed: a share of its total, rounded down.
-
-    Raises FieldNotRecorded as `bill_order` does.
-    """
-    order = change.new
-    if order is not None and order.total is not None and not _reward_amount(order):
-        return None
-    return _follow_from(change, _reward_of)
-
-
 def total_of(order: Order, use: str) -> Decimal:
-    """Return the total of an order; raises FieldNotRecorded if it has none."""
+    """Return the total of an order; raises FieldNotRecorded if it has none.
+
+    `use` says what needs it.
+    """
     if order.total is None:
         key = f"{order.order} of {order.user}"
         advice = "Record it with Order.update(…).set(Order.f.total, …)."
@@ -64,17 +43,20 @@ def total_of(order: Order, use: str) -> Decimal:
     return order.total
 
 
-def _follow_from(
-    change: Change[Order], make: Callable[[Order], Request[R]]
-) -> Request[R | None] | None:
-    """Return the request that follows from an order that was inserted."""
+@table.on_change(Order)
+def bill_order(change: Change[Order]) -> Request[Bill | None] | None:
+    """Create the bill of an order that was placed.
+
+    Raises FieldNotRecorded for an order without a total, which becomes a dead letter: record the
+    total, and retry the letter.
+    """
     order = change.new
-    if change.kind != "inserted" or order is None:
+    if change.kind != "inserted" or order is None or order.status == "cancelled":
         return None
     if order.total is None:
         # The change has the order as it was inserted. The total may have been recorded since.
-        return Order.get(user=order.user, order=order.order).consistent().then(make)
-    return make(order)
+        return Order.get(user=order.user, order=order.order).consistent().then(_bill_of)
+    return _bill_of(order)
 
 
 def _bill_of(order: Order) -> Request[Bill]:
@@ -85,21 +67,27 @@ def _bill_of(order: Order) -> Request[Bill]:
         amount=total_of(order, "its bill"),
         ttl=order.ttl,
     )
-    # A change may be delivered twice, and the bill may be paid in between: keep an existing bill.
+    # A change may be delivered twice, and the bill may be paid, or void, by then: keep it.
     return bill.create().or_get()
 
 
-def _reward_of(order: Order) -> Request[Reward]:
+@table.on_change(Bill)
+def reward_order(change: Change[Bill]) -> Request[Reward] | None:
+    """Create the reward of an order whose bill was paid: a share of the amount, rounded down."""
+    bill = change.new
+    if bill is None or bill.state != "paid":
+        return None
+    if change.old is not None and change.old.state == "paid":
+        return None
+    amount = (bill.amount * REWARD_SHARE).quantize(_CENT, ROUND_DOWN)
+    if not amount:
+        return None
     reward = Reward(
-        user=order.user,
-        reward=id_for(RewardId, order.order),
-        amount=_reward_amount(order),
+        user=bill.user,
+        reward=id_for(RewardId, bill.order),
+        amount=amount,
         reason="order",
-        order=order.order,
-        ttl=order.ttl,
+        order=bill.order,
+        ttl=bill.ttl,
     )
     return reward.create().or_get()
-
-
-def _reward_amount(order: Order) -> Decimal:
-    return (total_of(order, "its reward") * REWARD_SHARE).quantize(_CENT, ROUND_DOWN)

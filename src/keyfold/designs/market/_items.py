@@ -53,6 +53,7 @@ orders = table.shard("U#{user}#O", name="orders")
 products = table.shard("U#{user}#P", name="products")
 rewards = table.shard("U#{user}#R", name="rewards")
 billing = table.shard("U#{user}#B", name="billing")
+accounts = table.shard("{account}", name="accounts")
 
 
 class _Item(Entity):
@@ -64,21 +65,24 @@ class _Item(Entity):
 class _IdentifiedItem(_Item):
     """Base class of items that may have a business id; each subclass has a type, `tp`.
 
-    IdLookupIndex is a sparse index: it contains the items that have both.
+    IdLookupIndex is a sparse index: it contains the items that have both. Each subclass declares
+    `id` unique, so that no two items of a type have one id.
     """
 
     id: str | None = None
 
 
+# A field that the document's rows lack is optional: None means that it was not recorded.
+
 # The profile shard, which its user may read and write.
 
 
-class User(_IdentifiedItem, table=table, key=(profiles, "U#{user}")):
+class User(_IdentifiedItem, table=table, key=(profiles, "U#{user}"), unique="id"):
     """A user who buys and sells; `user` is the id from the identity provider."""
 
     user: str = part()
     tp: Literal["user"] | None = "user"
-    name: str
+    name: str | None = None
     phones: list[str] = attr(default_factory=list[str])
     account: AccountId | None = None
 
@@ -94,16 +98,18 @@ class Address(_Item, table=table, key=(profiles, "U#{user}#{number:03}")):
 
 
 class CartLine(BaseModel):
-    """A quantity of one product in a cart."""
+    """A quantity of one product in a cart, and the seller whose product it is.
+
+    It has no price: customers write their carts, so an order takes its prices from the products.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    name: str
-    price: Decimal = attr(ge=0)
+    seller: str
     quantity: int = attr(default=1, gt=0)
 
 
-class Cart(_IdentifiedItem, table=table, key=(profiles, "{cart}")):
+class Cart(_IdentifiedItem, table=table, key=(profiles, "{cart}"), unique="id"):
     """A shopping cart of a user, with a line for each product."""
 
     user: str = part()
@@ -115,74 +121,68 @@ class Cart(_IdentifiedItem, table=table, key=(profiles, "{cart}")):
 # The order shard, which its user may read but not write.
 
 
-class Order(_IdentifiedItem, table=table, key=(orders, "{order}")):
-    """An order; its lines follow it in the same partition.
-
-    `total` is None if it was not recorded, as in the rows of the design document.
-    """
+class Order(_IdentifiedItem, table=table, key=(orders, "{order}"), unique="id"):
+    """An order; its lines follow it in the same partition."""
 
     user: str = part()
     order: OrderId = part()
     tp: Literal["order"] | None = "order"
     total: Decimal | None = None
+    status: Literal["placed", "cancelled"] = "placed"
 
 
 class OrderLine(_Item, table=table, key=(orders, "{order}#{line:03}")):
-    """One line of an order, numbered from 1; a field that was not recorded is None."""
+    """One line of an order, numbered from 1, with the name and the price of its product."""
 
     user: str = part()
     order: OrderId = part()
     line: int = part()
     product: ProductId | None = None
+    seller: str | None = None
     name: str | None = None
     price: Decimal | None = None
     quantity: int | None = None
 
 
-class OrderNumber(_Item, table=table, key=("N#{id}", "N#{id}")):
-    """A claim of an order to its business id, so that no other order can have it."""
-
-    # A part of the key only: an item that stored `id` and `tp` would be in IdLookupIndex.
-    id: str = part()
-    user: str
-    order: OrderId
+# The product shard, which its user may write, and everybody may read.
 
 
-# The other shards, and accounts.
-
-
-class Product(_IdentifiedItem, table=table, key=(products, "{product}")):
+class Product(_IdentifiedItem, table=table, key=(products, "{product}"), unique="id"):
     """A product that a user sells."""
 
     user: str = part()
     product: ProductId = part()
     tp: Literal["product"] | None = "product"
-    name: str
-    price: Decimal
+    name: str | None = None
+    price: Decimal | None = attr(default=None, ge=0)
 
 
-class Reward(_IdentifiedItem, table=table, key=(rewards, "{reward}")):
+# The shards that only processes write: rewards, bills and payments.
+
+
+class Reward(_IdentifiedItem, table=table, key=(rewards, "{reward}"), unique="id"):
     """A reward (bonus) granted to a user."""
 
     user: str = part()
     reward: RewardId = part()
     tp: Literal["reward"] | None = "reward"
-    amount: Decimal
+    amount: Decimal | None = None
     reason: str | None = None
     order: OrderId | None = None
 
 
-class Bill(_IdentifiedItem, table=table, key=(billing, "{bill}")):
-    """A bill for an order."""
+class Bill(_IdentifiedItem, table=table, key=(billing, "{bill}"), unique="id"):
+    """A bill for an order: open, then paid, or void if the order was cancelled."""
 
     user: str = part()
     bill: BillId = part()
     tp: Literal["bill"] | None = "bill"
     order: OrderId
     amount: Decimal
+    state: Literal["open", "paid", "void"] = "open"
 
 
-class Payment(_IdentifiedItem, table=table, key=(billing, "{payment}")):
+class Payment(_IdentifiedItem, table=table, key=(billing, "{payment}"), unique="id"):
     """A payment of a bill. The card's number is stored by the payment provider, not here."""
 
     user: str = part()
@@ -194,9 +194,20 @@ class Payment(_IdentifiedItem, table=table, key=(billing, "{payment}")):
     holder: str | None = None
 
 
-class Account(_IdentifiedItem, table=table, key=("{account}", "{account}")):
-    """An account: a group of users, in a separate partition."""
+# Accounts, each in a partition of its own.
+
+
+class Account(_IdentifiedItem, table=table, key=(accounts, "{account}"), unique="id"):
+    """An account: a group of users; `users` is their number."""
 
     account: AccountId = part()
     tp: Literal["account"] | None = "account"
-    name: str
+    name: str | None = None
+    users: int = attr(default=0, ge=0)
+
+
+class AccountMember(_Item, table=table, key=(accounts, "{account}#{user}")):
+    """A user of an account, stored with the account."""
+
+    account: AccountId = part()
+    user: str = part()

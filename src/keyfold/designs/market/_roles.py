@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from keyfold import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.designs.market._items import (
-    OrderNumber,
+    Account,
+    Bill,
+    Cart,
+    Order,
+    Payment,
+    Product,
+    Reward,
+    User,
+    accounts,
     billing,
     by_id,
     by_key,
@@ -18,26 +26,48 @@ from keyfold.designs.market._items import (
 # Every role may look items up, and finds those that it may read.
 _LOOKUPS = (by_id, by_key)
 
+# `unique` says whose business ids a role may give and take away: nobody takes another's.
+
 # "The profile shard can have read/write access pattern, whereas the Orders or Rewards shards can be
-# read-only for the user". The role is limited to the user's own shards, and excludes bills.
+# read-only for the user". The role is limited to the user's own shards, and excludes bills. Users
+# do not choose their own business id.
 customer = table.add_role(
     Role(
         "customer",
         tenant="user",
         can={profiles: READ | WRITE, orders: READ, rewards: READ},
         lookups=_LOOKUPS,
+        unique=[Cart],
         is_end_user=True,
     )
 )
 
 # Users may change their own products, and everybody may see them.
 seller = table.add_role(
-    Role("seller", tenant="user", can={products: ALL}, lookups=_LOOKUPS, is_end_user=True)
+    Role(
+        "seller",
+        tenant="user",
+        can={products: ALL},
+        lookups=_LOOKUPS,
+        unique=[Product],
+        is_end_user=True,
+    )
 )
 visitor = table.add_role(Role("visitor", can={products: READ}, lookups=_LOOKUPS, is_end_user=True))
 
+# The process that the identity provider calls when somebody signs up: it creates users with their
+# business ids, and groups them in accounts.
+registration = table.add_role(
+    Role(
+        "registration",
+        can={profiles: ALL, accounts: ALL},
+        lookups=_LOOKUPS,
+        unique=[User, Cart, Account],
+    )
+)
+
 # The process that writes to the shards that users may not write to: it places orders from carts,
-# empties the carts, and creates the bills and rewards of the orders.
+# at the prices of products, empties the carts, and creates the bills, payments and rewards.
 fulfilment = table.add_role(
     Role(
         "fulfilment",
@@ -49,9 +79,9 @@ fulfilment = table.add_role(
             # that from an update. So creating a bill needs the right to update, too.
             billing: READ | Right.CREATE | Right.UPDATE,
             products: READ,
-            OrderNumber: ALL,
         },
         lookups=_LOOKUPS,
+        unique=[Order, Reward, Bill, Payment],
     )
 )
 

@@ -76,14 +76,23 @@ _MAX_CACHED = 1_000
 
 
 class RoleAuthorizer:
-    """Allows what roles allow, with one guard for each table that declares one of them."""
+    """Allows what roles allow, with one guard for each table that declares one of them.
+
+    `checked` are the tables whose writes the engine checks.
+    """
 
     allows_everything = False
 
     def __init__(
-        self, name: str, guards: Mapping[str, PrincipalGuard], keys: KeyLookup, region: str
+        self,
+        name: str,
+        guards: Mapping[str, PrincipalGuard],
+        keys: KeyLookup,
+        region: str,
+        checked: frozenset[str] = frozenset(),
     ) -> None:
         self._principal = WirePrincipal(name)
+        self._checked = checked
         self._guards, self._keys, self._region = guards, keys, region
 
     def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
@@ -131,7 +140,8 @@ class RoleAuthorizer:
             # An access that concerns no table is allowed if any guard allows it.
             return any(guard.check(access) is None for guard in self._guards.values())
         guard = self._guards.get(access.table)
-        return guard is not None and guard.check(access) is None
+        is_checked = access.table in self._checked
+        return guard is not None and guard.check(access, has_checked_writes=is_checked) is None
 
 
 class PolicyAuthorizer:

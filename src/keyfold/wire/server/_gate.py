@@ -186,22 +186,24 @@ def make_key_gate(
     keys: KeyLookup,
     *,
     tables: Iterable[RuledTable] = (),
+    checked: Collection[str] = (),
     region: str = _REGION,
     clock: Clock = time.time,
 ) -> Gate:
     """Return a gate that verifies signatures with the keys of a file; raises KeysUnusable.
 
     `keys` returns the key attributes of a table, as `engine.find_key_names` does; `tables` declare
-    the roles that the access keys may have. A change of the file applies to the next request.
+    the roles that the access keys may have. `checked` are the names of tables whose writes the
+    engine checks: `write_checks` of declarations. A change of the file applies to the next request.
     """
-    ruled = tuple(tables)
+    ruled, checked = tuple(tables), frozenset(checked)
 
     def prepare(key: AccessKey, policy: str | None) -> Authorizer:
         if key.is_admin:
             return AdminAuthorizer()
         if policy is not None:
             return _make_policy_authorizer(policy, key.name, key.ids, keys, region)
-        return RoleAuthorizer(key.name, _make_guards(path, key, ruled), keys, region)
+        return RoleAuthorizer(key.name, _make_guards(path, key, ruled), keys, region, checked)
 
     return KeyGate(Keyring(path, prepare), region, clock=clock)
 

@@ -8,7 +8,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ def run_server(
         return engine.find_key_names(table)
 
     # First, so that errors in the keys are reported before the database file is created.
-    gate = make_gate(settings, find_key_names, tables)
+    gate = make_gate(settings, find_key_names, tables, checked=write_checks or ())
     engine = open_engine(settings, write_checks=write_checks)
     with engine:
         server = Server(
@@ -115,12 +115,19 @@ def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
 
 
 def make_gate(
-    settings: ProcessSettings, keys: KeyLookup, tables: Sequence[RuledTable]
+    settings: ProcessSettings,
+    keys: KeyLookup,
+    tables: Sequence[RuledTable],
+    *,
+    checked: Collection[str] = (),
 ) -> Gate | None:
-    """Return the gate that the settings ask for; None if any access key is accepted."""
+    """Return the gate that the settings ask for; None if any access key is accepted.
+
+    `checked` are the names of tables whose writes the engine checks.
+    """
     region = settings.region
     if settings.auth is not None:
-        return make_key_gate(settings.auth, keys, tables=tables, region=region)
+        return make_key_gate(settings.auth, keys, tables=tables, checked=checked, region=region)
     if settings.policy is not None:
         return make_policy_gate(settings.policy, keys, ids=settings.ids, region=region)
     return None

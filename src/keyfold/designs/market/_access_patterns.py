@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from keyfold import Collection, Query
 from keyfold.designs.market._items import (
     Address,
-    BillId,
     Cart,
     Order,
     OrderId,
     OrderLine,
-    Payment,
-    PaymentId,
     Reward,
     User,
     by_id,
     by_key,
     table,
 )
-from keyfold.requests import Chain, CollectionGet
+from keyfold.requests import Chain, CollectionGet, Mapped
 
 # Access patterns of the design document.
 
@@ -67,14 +61,16 @@ class OrderWithLines(Collection):
 
 
 @table.pattern("Get a single order with all its items by id")
-def order_by_id(id: str) -> Chain[OrderWithLines | None]:  # noqa: A002 - the document's term
+def order_by_id(id: str) -> Mapped[OrderWithLines | None]:  # noqa: A002 - the document's term
     """Get the order with a business id, and its lines; None if there is none.
 
     Principals that may not read the index may still run the lookup in it; they get the order if
-    they may read the order itself.
+    they may read the order itself. The index may be behind: an order that no longer has the id is
+    not returned.
     """
     found = Order.query(by_id, id=id, tp="order").first()
-    return found.lookup_then(lambda order: OrderWithLines.get(user=order.user, order=order.order))
+    order = found.lookup_then(lambda order: OrderWithLines.get(user=order.user, order=order.order))
+    return order.map(lambda found, _: found if found and found.order.id == id else None)
 
 
 # Other access patterns that the document's keys and indexes allow.
@@ -92,29 +88,17 @@ def find_by_key(key: str) -> Chain[Any]:
 
 
 @table.pattern("Lookup by business id")
-def find_by_id(id: str, tp: str) -> Chain[Any]:  # noqa: A002 - the document's term
+def find_by_id(id: str, tp: str) -> Mapped[Any]:  # noqa: A002 - the document's term
     """Get the item with a business id and a type; None if there is none.
 
-    Every principal may run the lookup in the index; only those that may read the item get it.
+    Every principal may run the lookup; only those that may read the item get it. As with orders,
+    an item that no longer has the id is not returned.
     """
     found = table.query(by_id, id=id, tp=tp).refs().first()
-    return found.lookup_then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=ref.key["sk"]["S"]))
-
-
-class PaymentSummary(BaseModel):
-    """A projection of a payment without the card, for principals that may not see it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    payment: PaymentId
-    bill: BillId
-    amount: Decimal
-
-
-@table.pattern("List payments of user")
-def payments(user: str) -> Query[PaymentSummary]:
-    """Query the payments of a user, without cards and card holders, newest first."""
-    return Payment.query(user=user).descending().only(PaymentSummary)
+    item = found.lookup_then(
+        lambda ref: table.get(pk=ref.key["pk"]["S"], sk=ref.key["sk"]["S"]).consistent()
+    )
+    return item.map(lambda found, _: found if found and found.id == id else None)
 
 
 @table.pattern(
