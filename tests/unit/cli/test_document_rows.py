@@ -233,3 +233,24 @@ def test_orders_of_the_market_are_found(run: Run, db: str, tmp_path: Path) -> No
         since, until = first.time, second.time
         between = store.run(market.orders_between("rabinovich", since, until))
         assert [order.order for order in between] == [first, second]
+
+
+def test_rows_of_every_shard_of_the_market_are_found(run: Run, db: str, tmp_path: Path) -> None:
+    files = [f"market/{name}.jsonl" for name in ("orders", "shards", "system_keys")]
+    assert load(run, tmp_path, db, "market", files) == 13
+    with open_at(market.table, db) as store:
+        for user in ("rabinovich", "550e8400-e29b-41d4-a716-446655440000"):
+            profile = store.run(market.user_profile(user))
+            assert profile is not None
+            assert (profile.user.user, profile.user.name) == (user, None)
+            assert store.run(market.find_by_key(f"U#{user}")) == profile.user
+            [bonus] = store.run(market.bonuses(user))
+            assert bonus.amount is None
+            assert store.run(market.find_by_key(str(bonus.reward))) == bonus
+        [product] = store.run(market.products_of("rabinovich"))
+        assert (product.product, product.price) == ("I#01JZ10H7X367VB2NF4YQ973DHW", None)
+        account = store.run(market.find_by_key("A#01JZ10H7X367VB2NF4YQ973DHW"))
+        assert isinstance(account, market.Account)
+        order = store.run(market.find_by_key("O#01JZ10H7X367VB2NF4YQ973DHX"))
+        assert isinstance(order, market.Order)
+        assert [order] == list(store.run(market.last_orders(order.user, 5)))
