@@ -65,8 +65,9 @@ def load(
 
     FILE has items as DynamoDB JSON or plain JSON, compressed or not: one per line, in an array, or
     one after another. Or it is a folder of such files, a folder that DynamoDB exported to S3, a CSV
-    file of one entity, or a folder of CSV files. With --table, items that do not match their entity are rejected, and a table that is missing in a
-    database file is created. If interrupted, run the same command again: it resumes.
+    file of one entity, or a folder of CSV files. With --table, items that do not match their entity
+    are rejected, the others are brought up to date, and a table that is missing in a database file
+    is created. If interrupted, run the same command again: it resumes.
 
     Exits with 1 if items were rejected, or if the table differs from what was read.
     """

@@ -33,7 +33,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 # Two characters per lookup halve the cost of rendering an id.
 _PAIRS = [first + second for first in LETTERS for second in LETTERS]
 _TO_PYTHON_DIGITS = str.maketrans(LETTERS, "0123456789abcdefghijklmnopqrstuv")
-# The 26 characters of an id after its head. Both cases are listed: with re.IGNORECASE, "ſ" would match S and the Kelvin sign would match K.
+# The 26 characters of an id after its head. Both cases are listed: with re.IGNORECASE, "ſ" would
+# match S, and the Kelvin sign would match K.
 BODY_PATTERN = f"[0-7][{LETTERS}{LETTERS[10:].lower()}]{{{LENGTH - 1}}}"
 _match_body = re.compile(BODY_PATTERN).fullmatch
 _match_prefix = re.compile(r"[A-Za-z0-9_.-]{1,40}").fullmatch

@@ -1,9 +1,8 @@
-"""Areas that overlap: no key says in which of them a partition is, so their rights may get mixed up.
+"""Finds areas that overlap: a partition key of one may be one of the other, and so would the rights.
 
-There is one way to tell partitions of the same form apart: by ids that are never given twice. A
-role that may use nothing but the partition of its own id needs no more than that id. So areas may
-have the form of their partitions in common if it is a UUID or a typed id, and if no role has rights
-that reach beyond its own in one of them alone.
+Areas may overlap if their partition keys are nothing but UUIDs or typed ids, which are never given
+twice. A role that is limited to the partition of its own id cannot reach another's through it. So
+each role must be limited in this way to one of the areas, or have the same rights on all of them.
 """
 
 from __future__ import annotations

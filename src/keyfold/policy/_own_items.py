@@ -1,4 +1,4 @@
-"""Items that tenants share a partition for: whose is an item, by its sort key."""
+"""Tells the items of tenants that share a partition apart, by their sort keys."""
 
 from __future__ import annotations
 

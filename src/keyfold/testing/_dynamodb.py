@@ -207,9 +207,10 @@ def dynamodb(
 
     `clock` is the service's clock: a `Clock`, or any other, which the service's then follows.
     `faults` are the faults to inject. Shards of streams are split after `shard_records` records; a
-    small number tests how code handles splits. `sleep` is called for injected latency (asynchronous clients await asyncio.sleep). `buckets` is a folder
-    whose subfolders stand for S3 buckets, for exports, imports and bulk operations. Writes to `tables`
-    that do not fit their declarations are refused, as `keyfold serve --table` refuses them.
+    small number tests how code handles splits. `sleep` is called for injected latency (asynchronous
+    clients await asyncio.sleep). `buckets` is a folder whose subfolders stand for S3 buckets, for
+    exports, imports and bulk operations. Writes to `tables` that do not fit their declarations are
+    refused, as `keyfold serve --table` refuses them.
 
     Raises OptionInvalid.
     """

@@ -123,7 +123,8 @@ def update_item(category: str, key: str, changes: dict[str, Any]) -> Update[Any]
     If the category has an entity, the changes are checked by its fields. Fails with NotFound if
     there is no item.
     """
-    AnyItem.update(category=category, key=key)  # refuses the platform's categories
+    # Raises WriteRefused for the platform's categories, whose entities `table.update` would find.
+    AnyItem.update(category=category, key=key)
     return table.update(category=category, key=key).set_from(changes)
 
 

@@ -67,7 +67,7 @@ class Group(Entity, table=table, key=(groups, "Group")):
 
 
 def _make_set(users: Iterable[Any]) -> Any:
-    """Return ids as a set, each as it is written; validation refuses those that are no ids."""
+    """Return ids as a set, in the form in which they are written; validation refuses other texts."""
     try:
         return {str(UUID(each)) for each in users}
     except (AttributeError, TypeError, ValueError):

@@ -53,7 +53,7 @@ def list_of_containers(group: UUID) -> Query[GroupContainer]:
 
 @table.pattern("ListOfUsres")
 def list_of_users(group: UUID) -> Chain[list[User | None]]:
-    """Get the users that belong to a group; None for each user that no longer exists.
+    """Get the users that belong to a group; None for each user that was deleted.
 
     Their ids come from the index, which is eventually consistent. The users themselves are read
     consistently, so that every user in the index is found.

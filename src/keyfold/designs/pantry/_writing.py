@@ -21,11 +21,11 @@ from keyfold.designs.pantry._items import (
     table,
 )
 
-# Writes of users and groups.
-
 _EXAMPLE_USER = UUID("3f0e7c1a-5a55-4c0e-9f3a-1d2b6c7e8f90")
 _EXAMPLE_GROUP = UUID("7b1d2c3e-8f4a-4b6c-a5d7-0e9f8a7b6c5d")
 _EXAMPLE_CONTAINER = UUID("c4a8f1e2-6d3b-4e5f-8a9c-2b1d0e3f4a5b")
+
+# Writes of users and groups.
 
 
 @table.pattern("CreateUser")

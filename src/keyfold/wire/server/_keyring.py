@@ -6,10 +6,9 @@
     role = "customer"
     ids = {user = "ada"}
 
-A key has one of `role`, `policy` (the path of an IAM document) and `admin = true`. Several roles are
-a list: `role = ["customer", "seller"]`. A signature can
-only be verified with the secret itself, so the file has to belong to the user that runs the
-server, and nobody else may read it.
+A key has one of `role`, `policy` (the path of an IAM document) and `admin = true`. Several roles
+are a list: `role = ["customer", "seller"]`. A signature can only be verified with the secret
+itself, so the file has to belong to the user that runs the server, and nobody else may read it.
 """
 
 from __future__ import annotations

@@ -63,8 +63,9 @@ def run_server(
     """Serve until SIGTERM or SIGINT, then finish the accepted requests.
 
     `on_ready` is called once clients can connect. `tables` declare the roles of access keys, and
-    `write_checks` decide which writes to the tables with these names are accepted. `while_running` is called once on the event
-    loop, and may schedule more; setting the event that it gets stops the server.
+    `write_checks` decide which writes to the tables with these names are accepted. `while_running`
+    is called once on the event loop, and may schedule more; setting the event that it gets stops the
+    server.
     """
     tls = load_tls(settings)
 
