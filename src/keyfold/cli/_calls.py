@@ -51,9 +51,10 @@ class SentCall:
 
 
 class CallLog:
-    """A hook for a store's `on_call` that records the calls sent.
+    """A hook for a store's `on_call` that records the calls sent to tables.
 
-    With `shows_keys` off, keys are recorded as the templates that rendered them.
+    Calls to other tables, such as a follower's leases, are left out. With `shows_keys` off, keys
+    are recorded as the templates that rendered them.
     """
 
     def __init__(self, tables: Iterable[Table]) -> None:
@@ -64,6 +65,9 @@ class CallLog:
         self.shows_keys = True
 
     def __call__(self, record: CallRecord) -> None:
+        table: str | None = record.request.get("TableName")
+        if table is not None and table not in self._tables:
+            return
         renders = (
             (_render_value, _render_briefly) if self.shows_keys else (self._show_template,) * 2
         )

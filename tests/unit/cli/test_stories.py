@@ -25,7 +25,7 @@ from keyfold.cli._stories import (
 from keyfold.designs import exchange_rates
 from keyfold.engine import Engine
 from keyfold.errors import NotFound, ResourceNotFoundException
-from keyfold.store import Store
+from keyfold.store import Store, make_write_checks
 from keyfold.wire.client import Credentials
 from keyfold.wire.server import Server, make_key_gate
 from tests.transports import START, Transport
@@ -90,9 +90,12 @@ def test_every_step_goes_as_the_story_has_it_over_the_wire_with_access_keys(
     log, keys = CallLog([table]), tmp_path / "keys.toml"
     run("keys", "add", keys, "--name", "operator", "--admin")
     with ExitStack() as stack:
-        engine = stack.enter_context(Engine.open(":memory:", clock=clock, upkeep_seconds=None))
+        checks = make_write_checks([table], clock=clock)
+        engine = stack.enter_context(
+            Engine.open(":memory:", clock=clock, upkeep_seconds=None, write_checks=checks)
+        )
         engine.execute("CreateTable", table.to_dynamodb())
-        gate = make_key_gate(str(keys), engine.find_key_names, tables=[table])
+        gate = make_key_gate(str(keys), engine.find_key_names, tables=[table], checked=checks)
         url = stack.enter_context(Server(engine, gate=gate).running())
         open_store = open_with_key(run, keys, url, log, clock)
         told = tell_story(design, clock, log, lambda actor: stack.enter_context(open_store(actor)))

@@ -12,7 +12,7 @@ from typing import Any
 import keyfold
 from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import create_empty_table
-from keyfold.cli._stories import exchange_rates, letsgo, pantry
+from keyfold.cli._stories import exchange_rates, letsgo, market, pantry
 from keyfold.cli._stories.teller import (
     Actor,
     OpenAs,
@@ -28,6 +28,7 @@ STORIES: dict[str, Story] = {
     "exchange_rates": exchange_rates.STORY,
     "letsgo": letsgo.STORY,
     "pantry": pantry.STORY,
+    "market": market.STORY,
 }
 
 

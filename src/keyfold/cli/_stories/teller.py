@@ -138,7 +138,7 @@ class Teller:
         """Run the change handlers of the table until they have seen every change."""
         step = self._begin(text)
         followed = self._store_of(Actor("The change handlers")).follow(
-            self._table, until_caught_up=True
+            self._table, until_caught_up=True, setup=True
         )
         # The calls of a follower are polls of its stream, and not worth telling.
         self._log.take()
