@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyfold.designs import market
-from keyfold.designs.market import Order, OrderId
-from keyfold.errors import ValidationException
+from keyfold.designs.market import Order, OrderId, User
+from keyfold.errors import AccessDeniedException, UniqueTaken, ValidationException
 from keyfold.store import Store, StoreSettings
 from tests.unit.cli.program import Run
 from tests.unit.cli.test_serve import add_key, connect, serving
@@ -24,6 +24,7 @@ USER = {"pk": {"S": "U#ada"}, "sk": {"S": "U#ada"}, "name": {"S": "Ada"}, "tp": 
 KEY = {name: USER[name] for name in ("pk", "sk")}
 # Another user's order, in the partition of Ada's profile.
 STRAY = {"pk": {"S": "U#ada"}, "sk": {"S": ORDER}, "total": {"N": "1"}}
+GUARD = {"S": "keyfold#unique"}
 NO_ENTITY = "its key matches no entity of the table"
 NO_TEXT = "name: Input should be a valid string"
 
@@ -104,11 +105,11 @@ def find_error(client: Any, method: str, request: dict[str, Any]) -> dict[str, A
             "update_item",
             {
                 **MARKET,
-                "Key": KEY,
-                "UpdateExpression": "REMOVE #n",
-                "ExpressionAttributeNames": {"#n": "name"},
+                "Key": {"pk": {"S": "U#ada"}, "sk": {"S": "U#ada#001"}},
+                "UpdateExpression": "SET street = :s",
+                "ExpressionAttributeValues": {":s": {"S": "1 Market Street"}},
             },
-            "name: Field required",
+            "city: Field required",
         ),
         (
             "batch_write_item",
@@ -214,6 +215,37 @@ def test_a_customer_cannot_break_the_lookup_of_another(
                     customer.execute("PutItem", {**MARKET, "Item": STRAY})
         found = list(store.run(market.table.query(market.by_key, sk=ORDER).refs()))
         assert [each.key["pk"] for each in found] == [{"S": "U#bob#O"}]
+
+
+def test_a_process_gives_business_ids_and_a_customer_takes_none(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    admin = add_key(run, file, "--name", "ops", "--admin")
+    sign_up = add_key(run, file, "--name", "sign-up", "--role", "registration")
+    ada = add_key(run, file, "--name", "ada", "--role", "customer", "--id", "user=ada")
+    options = ("shop.db", "--auth", "keys.toml", "--table", "market")
+    with (
+        serving(*options, folder=tmp_path) as (_, ready),
+        connect(ready["url"], admin) as ops,
+        connect(ready["url"], sign_up) as process,
+        connect(ready["url"], ada) as customer,
+    ):
+        ops.execute("CreateTable", market.table.to_dynamodb())
+        store = Store(process, StoreSettings(tables=(market.table,)))
+        bob = store.run(market.create_user(User(user="bob", id="bob@example.com")))
+        with pytest.raises(UniqueTaken):
+            store.run(market.create_user(User(user="eve", id="bob@example.com")))
+        named = {**USER, "id": {"S": "bob@example.com"}}
+        with pytest.raises(AccessDeniedException):
+            customer.execute("PutItem", {**MARKET, "Item": named})
+        # The process may write guards, and no false ones.
+        with pytest.raises(ValidationException, match="is not written with it|another item has"):
+            process.execute("PutItem", {**MARKET, "Item": named})
+        guard = {"pk": {"S": "keyfold#unique#User.id#S#bob@example.com"}, "sk": GUARD}
+        with pytest.raises(ValidationException, match="still has"):
+            process.execute("DeleteItem", {**MARKET, "Key": guard})
+        with pytest.raises(AccessDeniedException):
+            process.execute("GetItem", {**MARKET, "Key": guard})
+        assert store.run(market.find_by_id("bob@example.com", "user")) == bob
 
 
 @pytest.mark.parametrize("options", [(), ("--story",)], ids=["patterns", "stories"])
