@@ -1,7 +1,8 @@
 """Whether a write keeps the guards of unique values in step with the items that have the values.
 
 What must hold after a transaction: a value that it gives to an item has a guard, which the item owns;
-and a guard that it writes or deletes tells the truth about its owner. Guards expire with their owner.
+the guard of a value that it takes from an item is free; and a guard that it writes or deletes tells
+the truth about its owner. Guards expire with their owner.
 Values that a write leaves alone, with their expiry, are not compared: they may be older than the
 declaration that makes their field unique.
 """
@@ -81,6 +82,35 @@ def _is_written_otherwise(field: StoredField, value: AttributeValue, entity: Bas
     """Return whether a value is stored in another way than its entity would store it."""
     made = field.codec.encode(getattr(entity, field.name))
     return normalise_value(made)[0] != normalise_value(value)[0]
+
+
+def find_left_guard(table: Table, write: ProposedWrite, now: datetime) -> GuardFault | None:
+    """Return the fault of a write that takes a unique value from an item, but leaves it the guard.
+
+    Nobody else could have the value then.
+    """
+    before, after = restore_binaries(write.before or {}), restore_binaries(write.after or {})
+    if not before or has_expired(table, before, now):
+        return None
+    key = {name: before[name] for name in table.key.names}
+    if has_expired(table, after, now):
+        after = {}
+    # An item that does not fit its declaration any more still has its values.
+    with suppress(ItemMismatch):
+        for name, field in find_item_schema(table, before).unique.items():
+            value = field.value_in(before)
+            if value is None or field.value_in(after) == value:
+                continue
+            guard = write.find(guard_key(table, field.guard, value))
+            found = None if guard is None else read_guard(table, guard)
+            if found is None or (found.name, found.owner) != (field.guard, key):
+                continue
+            if not has_expired(table, guard or {}, now):
+                fact = f"{name} is unique, and the item that guards its former value is left"
+                return GuardFault(
+                    fact, "Delete it in the same transaction, as Keyfold's stores do."
+                )
+    return None
 
 
 def find_guard_fault(table: Table, write: ProposedWrite, now: datetime) -> GuardFault | None:

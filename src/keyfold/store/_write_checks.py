@@ -21,7 +21,7 @@ from keyfold.model._keys import Index
 from keyfold.model._reserved import find_reserved, reserved_fact
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
-from keyfold.store._guard_checks import find_guard_fault, find_unguarded
+from keyfold.store._guard_checks import find_guard_fault, find_left_guard, find_unguarded
 from keyfold.store._guards import is_guard
 from keyfold.store._item_checks import read_writable
 from keyfold.store._older_faults import concerns_others, find_older_fault, without_older_fault
@@ -79,19 +79,22 @@ class DeclarationCheck:
             fault = find_guard_fault(self.table, write, self._read_clock())
             return None if fault is None else self._refuse(item, fault.fact, fault.advice)
         if write.after is None:
-            return self._find_delete_fault(item)
+            return self._find_delete_fault(item, write)
         return self._find_fault(_with_bytes(item), write)
 
     def _read_clock(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
 
-    def _find_delete_fault(self, item: Item) -> str | None:
-        """Return why an item may not be deleted: it is left to the entities that are declared."""
+    def _find_delete_fault(self, item: Item, write: ProposedWrite) -> str | None:
+        """Return why an item may not be deleted: it is left to declared entities, or has a guard."""
         fallback = self.table.fallback
         prefix = None if fallback is None else find_reserved(fallback, item)
-        if fallback is None or prefix is None or self._is_declared(fallback, item):
+        if fallback is not None and prefix is not None and not self._is_declared(fallback, item):
+            return self._refuse(item, reserved_fact(fallback.partition.attribute, prefix), "")
+        if not any(schema.unique for schema in self.table.entities.values()):
             return None
-        return self._refuse(item, reserved_fact(fallback.partition.attribute, prefix), "")
+        fault = find_left_guard(self.table, write, self._read_clock())
+        return None if fault is None else self._refuse(item, fault.fact, fault.advice)
 
     def _is_declared(self, fallback: EntitySchema, item: Item) -> bool:
         return self.table.find_schema(restore_binaries(item)) is not fallback
@@ -109,8 +112,11 @@ class DeclarationCheck:
         stray = self._find_stray_index(schema, item, write)
         if stray is not None:
             return self._refuse(item, stray, "")
-        if schema.unique:
-            fault = find_unguarded(schema, item, value, write, self._read_clock())
+        # An entity that shares its key with others may replace one of them.
+        if schema.unique or any(each.unique for each in self.table.find_sharing(schema)):
+            now = self._read_clock()
+            fault = find_unguarded(schema, item, value, write, now)
+            fault = fault or find_left_guard(self.table, write, now)
             if fault is not None:
                 return self._refuse(item, fault.fact, fault.advice)
         return None

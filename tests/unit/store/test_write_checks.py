@@ -343,6 +343,29 @@ def test_a_value_that_another_item_has_is_refused(engine: Engine) -> None:
     )
 
 
+def test_a_value_may_not_leave_its_guard_behind(engine: Engine) -> None:
+    transact(engine, put_member(ADA), put_member(guard(ADA_KEY)))
+    message = "email is unique, and the item that guards its former value is left"
+    with pytest.raises(ValidationException, match=message):
+        engine.execute("DeleteItem", {**NAMED, "Key": ADA_KEY})
+    with pytest.raises(ValidationException, match=message):
+        put(engine, {**ADA_KEY, "name": text("ada")})
+    with pytest.raises(ValidationException, match=message):
+        update(engine, ADA_KEY, "REMOVE email")
+    renamed, taken = {**ADA, "email": text("ada@y.org")}, guard(ADA_KEY, "ada@y.org")
+    with pytest.raises(TransactionCanceledException) as raised:
+        transact(engine, put_member(renamed), put_member(taken))
+    assert message in raised.value.fields["CancellationReasons"][0]["Message"]
+    transact(engine, delete_member(ADA_KEY), delete_member(GUARD_KEY))
+
+
+def test_a_guard_of_another_item_may_stay(engine: Engine) -> None:
+    # A duplicate from before the field was unique.
+    put_unchecked(engine, BOB)
+    transact(engine, put_member(ADA), put_member(guard(ADA_KEY)))
+    engine.execute("DeleteItem", {**NAMED, "Key": BOB_KEY})
+
+
 def test_a_value_may_pass_from_one_item_to_another(engine: Engine) -> None:
     transact(engine, put_member(ADA), put_member(guard(ADA_KEY)))
     change = {"Key": ADA_KEY, "UpdateExpression": "REMOVE email"}
