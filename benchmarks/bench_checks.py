@@ -99,7 +99,7 @@ def _to_item(entity: Entity) -> Item:
 
 def _order(number: int) -> Item:
     order = market.OrderId(f"O#{number % _ITEMS:026}")
-    return _to_item(market.Order(user="ada", order=order, total=Decimal(number), id=str(number)))
+    return _to_item(market.Order(user="ada", order=order, total=Decimal(number)))
 
 
 def _home(number: int) -> Item:

@@ -21,7 +21,12 @@ from keyfold.model._keys import Index
 from keyfold.model._reserved import find_reserved, reserved_fact
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
-from keyfold.store._guard_checks import find_guard_fault, find_left_guard, find_unguarded
+from keyfold.store._guard_checks import (
+    GuardFault,
+    find_guard_fault,
+    find_left_guard,
+    find_unguarded,
+)
 from keyfold.store._guards import is_guard
 from keyfold.store._item_checks import read_writable
 from keyfold.store._older_faults import concerns_others, find_older_fault, without_older_fault
@@ -70,6 +75,19 @@ class DeclarationCheck:
         default_factory=dict[str, tuple[Index, ...]], repr=False, compare=False
     )
 
+    # Those in which items may have unique values.
+    unique_attributes: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Collect the attributes of unique fields."""
+        found = frozenset(
+            attribute
+            for schema in self.table.entities.values()
+            for each in schema.unique.values()
+            for attribute in each.attributes
+        )
+        object.__setattr__(self, "unique_attributes", found)
+
     def __call__(self, write: ProposedWrite, /) -> str | None:
         """Return why a write is refused; None if it is accepted."""
         item = write.before if write.after is None else write.after
@@ -91,9 +109,7 @@ class DeclarationCheck:
         prefix = None if fallback is None else find_reserved(fallback, item)
         if fallback is not None and prefix is not None and not self._is_declared(fallback, item):
             return self._refuse(item, reserved_fact(fallback.partition.attribute, prefix), "")
-        if not any(schema.unique for schema in self.table.entities.values()):
-            return None
-        fault = find_left_guard(self.table, write, self._read_clock())
+        fault = self._find_left_guard(write)
         return None if fault is None else self._refuse(item, fault.fact, fault.advice)
 
     def _is_declared(self, fallback: EntitySchema, item: Item) -> bool:
@@ -112,14 +128,18 @@ class DeclarationCheck:
         stray = self._find_stray_index(schema, item, write)
         if stray is not None:
             return self._refuse(item, stray, "")
+        fault = None
+        if schema.unique:
+            fault = find_unguarded(schema, item, value, write, self._read_clock())
         # An entity that shares its key with others may replace one of them.
         if schema.unique or any(each.unique for each in self.table.find_sharing(schema)):
-            now = self._read_clock()
-            fault = find_unguarded(schema, item, value, write, now)
-            fault = fault or find_left_guard(self.table, write, now)
-            if fault is not None:
-                return self._refuse(item, fault.fact, fault.advice)
-        return None
+            fault = fault or self._find_left_guard(write)
+        return None if fault is None else self._refuse(item, fault.fact, fault.advice)
+
+    def _find_left_guard(self, write: ProposedWrite) -> GuardFault | None:
+        if write.before is None or self.unique_attributes.isdisjoint(write.before):
+            return None
+        return find_left_guard(self.table, write, self._read_clock())
 
     def _read(self, item: Item, write: ProposedWrite) -> tuple[EntitySchema, BaseModel] | None:
         """Return the schema of an item and the entity that it stores; raises ItemMismatch.

@@ -56,19 +56,24 @@ class _FirstPut(_LonePut):
 class _CheckedWrite:
     """One of the writes of a transaction."""
 
-    __slots__ = ("_group", "_outcome", "after")
+    __slots__ = ("_before", "_group", "_outcome", "after")
 
     def __init__(self, group: _WriteGroup, outcome: WriteOutcome) -> None:
         self._group, self._outcome = group, outcome
         self.after = outcome.new
+        # None until it is asked for; a tuple with the item, or with None if there is none.
+        self._before: tuple[Item | None] | None = None
 
     @property
     def before(self) -> Item | None:
-        outcome = self._outcome
-        if outcome.old is not None or not self.is_put:
-            return outcome.old
-        # It may not have been read.
-        return self._group.read(outcome.write.table, outcome.write.row_key)
+        if self._before is None:
+            outcome = self._outcome
+            if outcome.old is not None or not self.is_put:
+                self._before = (outcome.old,)
+            else:
+                # It may not have been read.
+                self._before = (self._group.read(outcome.write.table, outcome.write.row_key),)
+        return self._before[0]
 
     @property
     def is_put(self) -> bool:
