@@ -28,7 +28,7 @@ from keyfold.cli import (
     stream,
     verify,
 )
-from keyfold.cli._errors import ToldError, UsageError, asks_for_json, name_option, print_error
+from keyfold.cli._errors import PublicError, UsageError, asks_for_json, name_option, print_error
 from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import show_examples
 from keyfold.errors import KeyfoldError
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyfoldError as error:
         print_error(name_option(error, words), as_json=as_json)
         sys.exit(EXIT_USAGE)
-    except (ToldError, UsageError) as error:
+    except (PublicError, UsageError) as error:
         print_error(error, as_json=as_json)
         sys.exit(EXIT_USAGE)
     except typer.Abort:

@@ -70,8 +70,8 @@ def make_request(
         text = str(error)
         named = [name for name, value in arguments.items() if f"got {value!r}" in text]
         flags = [to_flag(name) for name in named or arguments]
-        told = text if surface.shows_keys else f"{surface.show_error(error)} [{error.code}]"
-        fact = f"pattern {pattern.name!r} does not accept it: {told}"
+        reason = text if surface.shows_keys else f"{surface.show_error(error)} [{error.code}]"
+        fact = f"pattern {pattern.name!r} does not accept it: {reason}"
         raise typer.BadParameter(fact, param_hint=", ".join(flags)) from error
 
 
@@ -177,8 +177,8 @@ def _read(
     except HandleInvalid as error:
         raise typer.BadParameter(surface.show_error(error), param_hint=flag) from None
     except ValidationError as error:
-        told = _describe_errors(error) if surface.shows_keys else surface.show_error(error)
-    fact = f"{text!r:.80} is not valid for type {show_type(wanted)}: {told.rstrip('.')}."
+        reason = _describe_errors(error) if surface.shows_keys else surface.show_error(error)
+    fact = f"{text!r:.80} is not valid for type {show_type(wanted)}: {reason.rstrip('.')}."
     raise typer.BadParameter(fact, param_hint=flag)
 
 

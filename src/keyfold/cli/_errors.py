@@ -30,20 +30,20 @@ ErrorFields = dict[str, str]
 _OPTION_NAMES = {"declared": "--table", "cursor_key": "KEYFOLD_CURSOR_KEY"}
 
 
-class ToldError(Exception):
-    """What an end user is told of an error, by its code and a message without keys."""
+class PublicError(Exception):
+    """An error as an end user sees it: its code, and a message without keys."""
 
-    def __init__(self, told_code: str, message: str, *, is_negative: bool) -> None:
-        super().__init__(told_code, message)
-        self.told_code, self.message, self.is_negative = told_code, message, is_negative
+    def __init__(self, code: str, message: str, *, is_negative: bool) -> None:
+        super().__init__(code, message)
+        self.code, self.message, self.is_negative = code, message, is_negative
 
     def __str__(self) -> str:
-        return f"{self.message} [{self.told_code}]"
+        return f"{self.message} [{self.code}]"
 
 
 def is_negative(error: BaseException) -> bool:
     """Return whether an error is a negative result: a failed condition, or a denial."""
-    if isinstance(error, ToldError):
+    if isinstance(error, PublicError):
         return error.is_negative
     return isinstance(error, AccessDenied | ConditionFailed | TransactionFailed)
 
@@ -72,17 +72,17 @@ def name_option(error: KeyfoldError, words: Sequence[str]) -> KeyfoldError:
     return OptionInvalid(called, error.received, error.advice)
 
 
-def to_json(error: KeyfoldError | ToldError | UsageError) -> dict[str, ErrorFields]:
+def to_json(error: KeyfoldError | PublicError | UsageError) -> dict[str, ErrorFields]:
     """Return an error as a JSON object: a stable code and the message."""
-    if isinstance(error, ToldError):
-        return {"error": {"code": error.told_code, "message": str(error)}}
+    if isinstance(error, PublicError):
+        return {"error": {"code": error.code, "message": str(error)}}
     if isinstance(error, KeyfoldError):
         code = error.type if isinstance(error, ServiceError) else error.code
         return {"error": {"code": code, "message": str(error)}}
     return {"error": {"code": "usage", "message": error.format_message()}}
 
 
-def print_error(error: KeyfoldError | ToldError | UsageError, *, as_json: bool) -> None:
+def print_error(error: KeyfoldError | PublicError | UsageError, *, as_json: bool) -> None:
     """Print an error to standard error; JSON is one line, so that it can be found in a log."""
     if as_json:
         print(json.dumps(to_json(error), ensure_ascii=False), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a command shows to whoever runs it: keys, or handles to a principal that is an end user."""
+"""What a command shows to its user: keys, or handles to a principal that is an end user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keyfold.cli._errors import ToldError, UsageError, is_negative
+from keyfold.cli._errors import PublicError, UsageError, is_negative
 from keyfold.errors import KeyfoldError, PatternFailed, TableMissing, ValueInvalid
 from keyfold.model import RawItem
 from keyfold.store import Handles
@@ -19,7 +19,7 @@ _INVALID = "it does not fit its declaration"
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Shows and reads texts for whoever runs a command; without `handles`, as they are."""
+    """Shows and reads texts for the user of a command; without `handles`, as they are."""
 
     handles: Handles | None = None
 
@@ -58,19 +58,19 @@ class Surface:
         return f"The pattern failed with {type(error).__name__}."
 
     @contextmanager
-    def telling(self) -> Generator[None]:
-        """Replace errors by what an end user is told of them."""
+    def public_errors(self) -> Generator[None]:
+        """Replace errors that may name keys by errors that end users may see."""
         try:
             yield
         except Exception as error:
             # A missing table is about the command, not about anybody's items.
-            if self.handles is None or isinstance(error, TableMissing | ToldError):
+            if self.handles is None or isinstance(error, TableMissing | PublicError):
                 raise
             if isinstance(error, UsageError):
                 error.message = self.handles.show(error.message)
                 raise
-            told = self.show_error(error)
-            raise ToldError(_code_of(error), told, is_negative=is_negative(error)) from None
+            message = self.show_error(error)
+            raise PublicError(_code_of(error), message, is_negative=is_negative(error)) from None
 
 
 def _code_of(error: Exception) -> str:

@@ -104,7 +104,7 @@ def run(
     exist, except with --as.
     """
     from keyfold.cli._arguments import make_request, read_arguments, takes
-    from keyfold.cli._errors import ToldError, is_negative, print_error, to_json
+    from keyfold.cli._errors import PublicError, is_negative, print_error, to_json
     from keyfold.cli._plain import to_json_text
     from keyfold.cli._requests import print_request, writes
     from keyfold.cli._tables import find_pattern
@@ -133,7 +133,7 @@ def run(
             request, result, surface = _run(found, db, make, clock)
         else:
             request, result, surface = _run_as(principal, found, db, make, clock)
-    except (KeyfoldError, ToldError) as error:
+    except (KeyfoldError, PublicError) as error:
         if not is_negative(error):
             raise
         # A failed condition or a denial is a result: with --json it goes to standard output.
@@ -222,6 +222,6 @@ def _run_as(
         store = principal.restrict(whole)
         surface = Surface(store.handles)
         log.shows_keys = surface.shows_keys
-        with surface.telling():
+        with surface.public_errors():
             request = make(surface)
             return request, run_request(store, log, request, surface), surface

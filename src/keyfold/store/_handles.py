@@ -98,9 +98,9 @@ class Handles:
     def show_error(self, error: KeyfoldError | ValidationError) -> str:
         """Return the message of an error for the principal: it names entities and handles, no keys.
 
-        It is the error's `public` message, with the handles of the items that it is about. Denials
-        are told in full: they follow from the request alone. The code is not part of it. A
-        validation error of pydantic is told field by field, without the values.
+        It is the error's `public` message, with the handles of the items that it is about, and
+        without the code. A denial has its full message, which follows from the request alone; a
+        validation error of pydantic has its problems, without the values.
         """
         return self._mask("…", self.show(self._describe(error)))
 
@@ -110,10 +110,10 @@ class Handles:
                 listed = error.errors(include_url=False, include_input=False)
                 return "; ".join(self._describe_problem(dict(each)) for each in listed) + "."
             case TransactionFailed():
-                told = dict.fromkeys(self._describe(each) for each in error.reasons if each)
-                return " ".join(told) or error.public
+                reasons = dict.fromkeys(self._describe(each) for each in error.reasons if each)
+                return " ".join(reasons) or error.public
             case IdInvalid(kind=kind) if kind in {each.__name__ for each in self._kinds.values()}:
-                # It would tell how ids look, and quote one that was given as a handle.
+                # Its message shows how ids look, and quotes one that was given as a handle.
                 return HandleInvalid(kind).public
             case AccessDenied():
                 return str(error).removesuffix(f" [{error.code}]")
@@ -127,8 +127,8 @@ class Handles:
     def _describe_problem(self, problem: dict[str, Any]) -> str:
         """Return a problem that a validation found: where it is, and what it is."""
         cause = problem.get("ctx", {}).get("error")
-        told = self._describe(cause) if isinstance(cause, KeyfoldError) else problem["msg"]
-        return ": ".join(filter(None, (".".join(map(str, problem["loc"])), told.rstrip("."))))
+        fact = self._describe(cause) if isinstance(cause, KeyfoldError) else problem["msg"]
+        return ": ".join(filter(None, (".".join(map(str, problem["loc"])), fact.rstrip("."))))
 
     def _find_handles(self, text: str) -> list[str]:
         return list(dict.fromkeys(map(self._show_key, self._keys.finditer(text))))

@@ -16,7 +16,7 @@ from keyfold.cli import _statements
 from keyfold.cli._arguments import make_request, read_arguments, to_flags
 from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import require_table
-from keyfold.cli._errors import ToldError, UsageError, to_json
+from keyfold.cli._errors import PublicError, UsageError, to_json
 from keyfold.cli._principals import Principal
 from keyfold.cli._quantities import count_of
 from keyfold.cli._requests import print_request, run_request, writes
@@ -96,9 +96,9 @@ class Session:
     def run(self, entry: str, prefix: str = "") -> bool:
         """Run one entry; return whether it succeeded. Its errors begin with `prefix`."""
         try:
-            with self._surface.telling():
+            with self._surface.public_errors():
                 self._dispatch(entry)
-        except (KeyfoldError, ToldError, UsageError) as error:
+        except (KeyfoldError, PublicError, UsageError) as error:
             self._print_error(**to_json(error)["error"], prefix=prefix)
         except Exception as error:  # noqa: BLE001 - a pattern's own code may raise anything
             # The pattern's author needs the whole traceback.
