@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 from keyfold.errors._base import KeyfoldError
 
+MAX_MESSAGE_LENGTH = 1 << 17
+
 
 class ServiceError(KeyfoldError):
     """An error as DynamoDB itself returns it.
@@ -22,6 +24,9 @@ class ServiceError(KeyfoldError):
     message_name: ClassVar[str] = "message"
 
     def __init__(self, message: str = "", fields: dict[str, Any] | None = None) -> None:
+        if len(message) > MAX_MESSAGE_LENGTH:
+            # Messages quote what was received, and a request may have 16 MB.
+            message = f"{message[:MAX_MESSAGE_LENGTH]}..."
         super().__init__(message, fields)
         self.message = message
         self.fields: dict[str, Any] = fields or {}

@@ -21,6 +21,9 @@ MAX_PLACEHOLDER_LENGTH = 255
 MAX_SUBSTITUTION_BYTES = 2 * 1024 * 1024
 MAX_PATH_LEVELS = 32
 
+# How many unused placeholders a message lists.
+_MAX_UNUSED = 500
+
 NAME_TOO_LONG = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
 
 _is_name_placeholder = re.compile(r"#[A-Za-z0-9_]{1,254}\Z").match
@@ -158,7 +161,8 @@ def _first_invalid(values: dict[str, Any]) -> ValidationException:
 
 
 def _unused(which: str, given: dict[str, Any], used: set[str]) -> ValidationException:
-    unused = _in_service_order([key for key in given if key not in used])
+    unused = [key for key in given if key not in used]
+    unused = _in_service_order(unused[:_MAX_UNUSED])
     return ValidationException(
         f"Value provided in ExpressionAttribute{which} unused in expressions: "
         f"keys: {{{', '.join(unused)}}}"

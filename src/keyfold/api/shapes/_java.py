@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, cast
 
 from keyfold.api.shapes._model import Shape, shape
 
 _MAX_DEPTH = 64  # deeper than any valid value; keeps hostile ones from exhausting the stack
+# How much of a rejected value a message quotes.
+QUOTED_LENGTH = 1 << 16
 PACKAGE = "com.amazonaws.dynamodb.v20120810"
 
 # The service also prints members of AttributeValue that the public model does not have.
@@ -81,46 +84,125 @@ def class_name(spec: Shape) -> str:
             return f"{PACKAGE}.{spec.name}"
 
 
-def render_value(spec: Shape, value: Any, depth: int = 0) -> str:
+def render_value(spec: Shape, value: Any) -> str:
     """Return a value as `toString` prints it; its JSON types must match the shape.
 
     >>> render_value(shape("KeySchema"), [{"AttributeName": "pk", "KeyType": "HASH"}])
     '[KeySchemaElement(attributeName=pk, keyType=HASH)]'
+
+    Only the first `QUOTED_LENGTH` characters are rendered: a value may be printed fifty times as
+    long as it was sent.
     """
-    if value is None:
-        return "null"
-    if depth > _MAX_DEPTH:
-        return "..."
-    match spec.type:
-        case "list":
-            element = shape(spec.of)
-            return f"[{', '.join([render_value(element, item, depth + 1) for item in value])}]"
-        case "map":
-            element = shape(spec.of)
-            entries = cast("dict[str, Any]", value).items()
-            shown = [f"{key}={render_value(element, item, depth + 1)}" for key, item in entries]
-            return f"{{{', '.join(shown)}}}"
-        case "structure":
-            names = _ATTRIBUTE_VALUE if spec.name == "AttributeValue" else tuple(spec.members)
-            shown = [
-                f"{member_path(name)}={render_value(shape(spec.members[name]), value.get(name), depth + 1)}"
-                if name in spec.members
-                else f"{member_path(name)}=null"
-                for name in names
-            ]
-            return f"{spec.name}({', '.join(shown)})"
-        case "boolean":
-            return "true" if value else "false"
-        case "blob":
-            size = len(to_base64(value)) * 3 // 4 - to_base64(value)[-2:].count("=")
-            return f"java.nio.HeapByteBuffer[pos=0 lim={size} cap={size}]"
-        case _:
-            return str(value)
+    return _quote(_value_pieces(spec, value, 0))
 
 
 def render_json(spec: Shape, value: Any) -> str:
-    """Return a value as the service's newer validation prints it: JSON of the known members."""
-    return json.dumps(known_part(spec, value, 0), ensure_ascii=False, separators=(",", ":"))
+    """Return a value as the service's newer validation prints it: JSON of the known members.
+
+    Only its first `QUOTED_LENGTH` characters, as by `render_value`.
+    """
+    return _quote(_json_pieces(spec, value, 0))
+
+
+def _quote(pieces: Iterator[str]) -> str:
+    shown: list[str] = []
+    left = QUOTED_LENGTH
+    for piece in pieces:
+        shown.append(piece[:left])
+        left -= len(piece)
+        if left < 0:
+            shown.append("...")
+            break
+    return "".join(shown)
+
+
+def _value_pieces(spec: Shape, value: Any, depth: int) -> Iterator[str]:
+    if value is None:
+        yield "null"
+        return
+    if depth > _MAX_DEPTH:
+        yield "..."
+        return
+    match spec.type:
+        case "list":
+            element = shape(spec.of)
+            parts = (_value_pieces(element, item, depth + 1) for item in value)
+            yield from _joined("[", parts, "]")
+        case "map":
+            element = shape(spec.of)
+            entries = cast("dict[str, Any]", value).items()
+            parts = (
+                chain((f"{key}=",), _value_pieces(element, item, depth + 1))
+                for key, item in entries
+            )
+            yield from _joined("{", parts, "}")
+        case "structure":
+            names = _ATTRIBUTE_VALUE if spec.name == "AttributeValue" else tuple(spec.members)
+            parts = (
+                chain(
+                    (f"{member_path(name)}=",),
+                    _value_pieces(shape(spec.members[name]), value.get(name), depth + 1)
+                    if name in spec.members
+                    else ("null",),
+                )
+                for name in names
+            )
+            yield from _joined(f"{spec.name}(", parts, ")")
+        case "boolean":
+            yield "true" if value else "false"
+        case "blob":
+            text = to_base64(value)
+            size = len(text) * 3 // 4 - text[-2:].count("=")
+            yield f"java.nio.HeapByteBuffer[pos=0 lim={size} cap={size}]"
+        case _:
+            yield str(value)
+
+
+def _json_pieces(spec: Shape, value: Any, depth: int) -> Iterator[str]:
+    if value is None or depth > _MAX_DEPTH:
+        yield "null"
+        return
+    match spec.type:
+        case "list":
+            element = shape(spec.of)
+            parts = (_json_pieces(element, item, depth + 1) for item in value)
+            yield from _joined("[", parts, "]", ",")
+        case "map" | "structure":
+            is_map = spec.type == "map"
+            names = (
+                value if is_map else [name for name in spec.members if value.get(name) is not None]
+            )
+            parts = (
+                chain(
+                    (f"{_to_json(name)}:",),
+                    _json_pieces(
+                        shape(spec.of if is_map else spec.members[name]), value[name], depth + 1
+                    ),
+                )
+                for name in names
+            )
+            yield from _joined("{", parts, "}", ",")
+        case "blob":
+            yield _to_json(to_base64(value))
+        case _:
+            yield _to_json(value)
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _joined(
+    begin: str, parts: Iterable[Iterable[str]], end: str, separator: str = ", "
+) -> Iterator[str]:
+    yield begin
+    is_first = True
+    for part in parts:
+        if not is_first:
+            yield separator
+        is_first = False
+        yield from part
+    yield end
 
 
 def known_part(spec: Shape, value: Any, depth: int = 0) -> Any:

@@ -7,6 +7,8 @@ depends on the Java type of the member that it was about to fill.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import repeat
 from typing import Any, cast
 
 from keyfold.api.shapes._java import class_name
@@ -22,6 +24,10 @@ CAST_FAILED = (
     "java.lang.Class are in module java.base of loader 'bootstrap')"
 )
 
+_Typed = tuple[Shape, Any, bool]
+# Elements of a list are not members of a structure.
+_ELEMENTS = repeat(False)  # noqa: FBT003 - the value that is repeated
+
 MAX_VALUES = 3_000_000
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
@@ -33,31 +39,36 @@ def walk_types(spec: Shape, request: object) -> None:
     """Raise SerializationException for the first value in `request` of a wrong JSON type."""
     if not isinstance(request, dict):
         raise SerializationException
-    # A stack instead of recursion, because a later stage checks the depth of values.
+    # A stack instead of recursion, because a later stage checks the depth of values; of iterators,
+    # so that a long list is not copied.
     # Each entry is a shape, a value, and whether the value is a member of a structure.
-    stack: list[tuple[Shape, Any, bool]] = [(spec, request, True)]
+    members = _object_members(spec, cast("dict[object, Any]", request))
+    stack: list[Iterator[_Typed]] = [iter(members)]
     # Ends the walk of a Python value that contains itself. No request text has this many values.
     left = MAX_VALUES
     while stack:
-        spec, value, is_member = stack.pop()
-        left -= 1
-        if left == 0:
-            raise SerializationException
-        if value is None:
-            continue
-        if isinstance(value, dict):
-            stack.extend(reversed(_object_members(spec, cast("dict[object, Any]", value))))
-        elif isinstance(value, list):
-            if spec.type != "list":
-                raise SerializationException(_unexpected_list_message(spec))
-            element = shape(spec.of)
-            items = cast("list[Any]", value)
-            stack.extend([(element, item, False) for item in reversed(items)])
+        for kind, value, is_member in stack[-1]:
+            left -= 1
+            if left == 0:
+                raise SerializationException
+            if value is None:
+                continue
+            if isinstance(value, dict):
+                members = _object_members(kind, cast("dict[object, Any]", value))
+                stack.append(iter(members))
+                break
+            if isinstance(value, list):
+                if kind.type != "list":
+                    raise SerializationException(_unexpected_list_message(kind))
+                items = cast("list[Any]", value)
+                stack.append(zip(repeat(shape(kind.of)), items, _ELEMENTS))
+                break
+            _check_scalar(kind, value, is_member=is_member)
         else:
-            _check_scalar(spec, value, is_member=is_member)
+            stack.pop()
 
 
-def _object_members(spec: Shape, value: dict[object, Any]) -> list[tuple[Shape, Any, bool]]:
+def _object_members(spec: Shape, value: dict[object, Any]) -> list[_Typed]:
     match spec.type:
         case "structure":
             # Unknown members are skipped, whatever their values are.
