@@ -8,7 +8,7 @@ from typing import NamedTuple
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._access import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
-from keyfold.policy._rights import WRITE, Right, Role
+from keyfold.policy._rights import READ, WRITE, Right, Role
 from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
 from keyfold.values import AttributeValue, Item
 
@@ -17,7 +17,7 @@ _FORBIDDEN_IN_IDS = "*?$"
 _WHOLE = ("ALL_OLD", "ALL_NEW")
 _PARTIAL = ("SPECIFIC_ATTRIBUTES", "COUNT")
 _PUTS = Right.CREATE | Right.UPDATE
-_GET = Right.GET.value
+_GET, _READ = Right.GET.value, READ.value
 # The number of partitions whose rights are cached.
 _MAX_CACHED = 1_000
 _NO_VALUE: AttributeValue = {}
@@ -127,7 +127,7 @@ class Guard:
             found = self._find(partition)
             if isinstance(found, str) or not found.has_only_rights:
                 return False
-            granted = found.rights
+            granted = found.rights if found.written is None else found.rights & _READ
             if len(self._rights_by_partition) >= _MAX_CACHED:
                 self._rights_by_partition.clear()
             self._rights_by_partition[text] = granted
@@ -331,6 +331,9 @@ class Guard:
             where = join_names([name for name, _ in grant.parts])
             fact = f"{where}: {self.role.name} may only use items of its own {self.role.tenant}"
             return _deny(access, fact)
+        if access.rights & WRITE and not grant.may_write((access.sort_key or {}).get("S", "")):
+            where = join_names([name for name, _ in grant.parts])
+            return _deny(access, f"{where}: {self.role.name} may only write items of {where}")
         if grant.hidden or grant.fixed:
             fact = self._find_field_problem(access, grant)
             if fact is not None:

@@ -26,6 +26,22 @@ def find_overlaps(layout: Layout, roles: Iterable[Role]) -> list[str]:
     ]
 
 
+def find_written(layout: Layout, role: Role, area: Area) -> tuple[KeyTemplate, ...] | None:
+    """Return the sort keys that a role may write in an area; None if it may write any of them.
+
+    They are those of the area, if other areas can have the same partitions, with other rights.
+    """
+    overlapping = [
+        other
+        for other in layout.areas.values()
+        if other is not area
+        and other.templates
+        and _find_shared(area, other) is not None
+        and _rules_on(role, other) != _rules_on(role, area)
+    ]
+    return area.sort_templates if overlapping and area.sort_templates else None
+
+
 def _find_problems(one: Area, other: Area, roles: list[Role]) -> Iterator[str]:
     example = _find_shared(one, other)
     if example is None:

@@ -11,7 +11,7 @@ import pytest
 
 from keyfold import Request, Store
 from keyfold.designs import pantry
-from keyfold.designs.pantry import Food, FoodChange, JoinLink, User
+from keyfold.designs.pantry import Food, FoodChange, JoinLink, Membership, User
 from keyfold.errors import AccessDenied, PrincipalInvalid
 from tests.unit.designs.stale_databases import LATE_EXPIRY, START, Database, database
 
@@ -87,6 +87,10 @@ def test_a_member_changes_the_food_of_a_container(home: Database) -> None:
         pantry.add_container(HOME, SHELF, "Mine"),
         pantry.set_categories(["Mine"]),
         pantry.create_user(User(user=ADA, name="Ada", email="ada@example.com")),
+        # Their container, as a member of a group.
+        Membership(user=FRIDGE, group=CLUB).put(),
+        Membership.delete(user=FRIDGE, group=CLUB),
+        JoinLink(group=FRIDGE, expires=START).put(),
     ],
     ids=repr,
 )

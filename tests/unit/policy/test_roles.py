@@ -16,8 +16,9 @@ from keyfold.api import OPERATIONS
 from keyfold.errors import DeclarationInvalid, PrincipalInvalid
 from keyfold.model import Entity, Index, Key, Table, attr, part
 from keyfold.model._layouts import layout_of
-from keyfold.policy import ALL, EVERYTHING, READ, Guard, Right, Role, find_role_problems
+from keyfold.policy import ALL, EVERYTHING, READ, Access, Guard, Right, Role, find_role_problems
 from keyfold.policy._operations import ADMINISTRATION, BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
+from keyfold.policy.iam import export_policy
 from tests.unit.policy.clinic import Member, Note, Setting, clinic
 
 
@@ -345,6 +346,26 @@ def test_the_own_partition_is_the_only_one_among_those_of_one_form() -> None:
     guard = Guard(layout_of(club), club.roles["one"], {"user": own})
     assert guard.admits(Right.GET.value, {"S": own})
     assert not guard.admits(Right.GET.value, {"S": other})
+
+
+def test_an_own_partition_takes_no_items_of_a_shard_of_the_same_form() -> None:
+    club = _share_ids(Role("one", tenant="user", can={"users": ALL}))
+    own = {"S": str(UUID(int=1))}
+    guard = Guard(layout_of(club), club.roles["one"], {"user": own["S"]})
+
+    def check(sort_key: str, right: Right) -> str | None:
+        found = guard.check(
+            Access("PutItem", "Club", rights=right, partition=(own,), sort_key={"S": sort_key})
+        )
+        return None if found is None else found.fact
+
+    assert not guard.admits(Right.UPDATE.value, own)
+    for right in (Right.CREATE, Right.UPDATE, Right.DELETE):
+        assert check("USER", right) is None
+        assert check("GROUP", right) == "users: one may only write items of users"
+    assert check("GROUP", Right.GET) is None
+    gaps = export_policy(layout_of(club), club.roles["one"]).gaps
+    assert ("sort-keys", "wider") in [(gap.kind, gap.direction) for gap in gaps]
 
 
 def test_shards_may_overlap_in_a_table_without_roles() -> None:

@@ -91,6 +91,20 @@ def find_gaps(grant: Grant) -> list[Gap]:
             "Let a service with its own role act for them, and check the role there.",
         )
         return gaps
+    if grant.written is not None and grant.rights & WRITE.value:
+        gaps.append(
+            Gap(
+                "sort-keys",
+                "wider",
+                frozenset(
+                    name for name, rights in ITEM_ACTIONS.items() if rights.value & WRITE.value
+                ),
+                where,
+                "its partitions can have items of other shards, too, and IAM sees no sort keys, so it "
+                "cannot deny writes of these",
+                "Let a service with its own role write, and check the role there.",
+            )
+        )
     puts, deletes = grant.rights & _PUTS.value, grant.rights & Right.DELETE.value
     if puts and puts != _PUTS.value:
         allowed, missing = (
