@@ -262,9 +262,9 @@ def test_an_order_that_is_paid_cannot_be_cancelled(shop: Database) -> None:
 # Bills, payments and rewards.
 
 
-def bill_of(order: OrderId, amount: str, state: Any = "open") -> BillSummary:
+def bill_of(order: OrderId, amount: str, status: Any = "open") -> BillSummary:
     bill = market.id_for(BillId, order)
-    return BillSummary(bill=bill, order=order, amount=Decimal(amount), state=state)
+    return BillSummary(bill=bill, order=order, amount=Decimal(amount), status=status)
 
 
 def payment_of(order: OrderId, amount: str) -> Payment:
@@ -365,7 +365,7 @@ def test_an_order_has_one_bill_and_one_reward_however_often_it_is_seen(shop: Dat
 
 
 def test_a_paid_bill_that_is_changed_has_no_second_reward() -> None:
-    paid = Bill(user=ANOTHER, bill=BillId.at(START), order=FIRST, amount=Decimal(10), state="paid")
+    paid = Bill(user=ANOTHER, bill=BillId.at(START), order=FIRST, amount=Decimal(10), status="paid")
     numbered = paid.model_copy(update={"id": "B-1"})
     assert market.reward_order(Change("changed", old=paid, new=numbered)) is None
     assert market.reward_order(Change("removed", old=paid)) is None
@@ -412,6 +412,6 @@ def test_an_order_without_a_total_is_billed_when_it_has_one(shop: Database) -> N
 
 def test_a_bill_too_small_for_a_reward_has_none() -> None:
     bill = Bill(
-        user=ANOTHER, bill=BillId.at(START), order=FIRST, amount=Decimal("0.19"), state="paid"
+        user=ANOTHER, bill=BillId.at(START), order=FIRST, amount=Decimal("0.19"), status="paid"
     )
     assert market.reward_order(Change("inserted", new=bill)) is None

@@ -116,8 +116,8 @@ def _make_order(
     assert total is not None  # of an order with lines
     bill = market.id_for(BillId, order)
     is_paid = generator.happens(0.9)
-    state = "paid" if is_paid else "open"
-    yield Bill(user=user, bill=bill, id=f"B-{number}", order=order, amount=total, state=state)
+    status = "paid" if is_paid else "open"
+    yield Bill(user=user, bill=bill, id=f"B-{number}", order=order, amount=total, status=status)
     if is_paid:
         payment = generator.ulid(PaymentId, placed + _DAY)
         # The last digits of a card: the support role must not see them.

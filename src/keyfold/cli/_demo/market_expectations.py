@@ -170,7 +170,7 @@ def _expect_orders(data: DataSet, generator: DataGenerator, name: str) -> None:
         bill=market.id_for(BillId, key),
         order=key,
         amount=placed[0].total or Decimal(),
-        state="void",
+        status="void",
     )
     data.expect(market.cancel_order, [None, void], user=name, order=key)
     data.expect(market.cancel_order, TransactionFailed, user=name, order=key)
@@ -185,7 +185,7 @@ def _expect_orders(data: DataSet, generator: DataGenerator, name: str) -> None:
 
 
 def _expect_payments(data: DataSet, generator: DataGenerator, name: str) -> None:
-    bill = next(each for each in data.find(Bill) if each.state == "open")
+    bill = next(each for each in data.find(Bill) if each.status == "open")
     payment = Payment(
         user=bill.user,
         payment=generator.ulid(PaymentId, data.now),
@@ -196,8 +196,8 @@ def _expect_payments(data: DataSet, generator: DataGenerator, name: str) -> None
     data.expect(market.pay_bill, [None, payment], payment=payment)
     data.expect(market.pay_bill, TransactionFailed, payment=less)
     data.expect(market.pay_bill, TransactionFailed, payment=payment)
-    data.put(bill.model_copy(update={"state": "paid"}), payment)
-    paid = next(each for each in data.find(Bill) if each.user == name and each.state == "paid")
+    data.put(bill.model_copy(update={"status": "paid"}), payment)
+    paid = next(each for each in data.find(Bill) if each.user == name and each.status == "paid")
     data.expect(market.cancel_order, TransactionFailed, user=name, order=paid.order)
 
 

@@ -96,7 +96,7 @@ def _tell_payment(story: Teller, ada: Actor, warehouse: Actor) -> None:
     support = story.actor("Support", "support")
     story.follow("The change handlers bill the order.")
     [bill] = story.step(support, "tells Ada what she owes.", market.bills, "ada")
-    story.check((bill.amount, bill.state) == (_TOTAL, "open"), "she owes the total")
+    story.check((bill.amount, bill.status) == (_TOTAL, "open"), "she owes the total")
     payment = Payment(
         user="ada",
         payment=PaymentId.at(story.now),

@@ -75,9 +75,9 @@ def _bill_of(order: Order) -> Request[Bill]:
 def reward_order(change: Change[Bill]) -> Request[Reward] | None:
     """Create the reward of an order whose bill was paid: a share of the amount, rounded down."""
     bill = change.new
-    if bill is None or bill.state != "paid":
+    if bill is None or bill.status != "paid":
         return None
-    if change.old is not None and change.old.state == "paid":
+    if change.old is not None and change.old.status == "paid":
         return None
     amount = (bill.amount * REWARD_SHARE).quantize(_CENT, ROUND_DOWN)
     if not amount:

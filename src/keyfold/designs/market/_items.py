@@ -179,7 +179,7 @@ class Bill(_IdentifiedItem, table=table, key=(billing, "{bill}"), unique="id"):
     tp: Literal["bill"] | None = "bill"
     order: OrderId
     amount: Decimal
-    state: Literal["open", "paid", "void"] = "open"
+    status: Literal["open", "paid", "void"] = "open"
 
 
 class Payment(_IdentifiedItem, table=table, key=(billing, "{payment}"), unique="id"):

@@ -148,11 +148,11 @@ def _cancel(user: str, key: OrderId, found: Sequence[Any]) -> Transaction:
     if bill is None:
         amount = total_of(order, "its bill")
         void = Bill(
-            user=user, bill=bill_id, order=key, amount=amount, state="void", ttl=order.ttl
+            user=user, bill=bill_id, order=key, amount=amount, status="void", ttl=order.ttl
         ).create()
     else:
-        is_unpaid = Bill.f.state.ne("paid")
-        void = Bill.update(user=user, bill=bill_id).set(Bill.f.state, "void").where(is_unpaid)
+        is_unpaid = Bill.f.status.ne("paid")
+        void = Bill.update(user=user, bill=bill_id).set(Bill.f.status, "void").where(is_unpaid)
     return transaction(cancelled, void)
 
 

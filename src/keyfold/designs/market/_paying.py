@@ -28,7 +28,7 @@ class BillSummary(BaseModel):
     id: str | None = None
     order: OrderId
     amount: Decimal
-    state: Literal["open", "paid", "void"] = "open"
+    status: Literal["open", "paid", "void"] = "open"
 
 
 class PaymentSummary(BaseModel):
@@ -62,8 +62,8 @@ def pay_bill(payment: Payment) -> Transaction:
     Fails if the bill is not open, so that it is paid once, and if the payment is not for its whole
     amount.
     """
-    is_due = Bill.f.amount.eq(payment.amount) & ~Bill.f.state.in_(["paid", "void"])
-    paid = Bill.update(user=payment.user, bill=payment.bill).set(Bill.f.state, "paid")
+    is_due = Bill.f.amount.eq(payment.amount) & ~Bill.f.status.in_(["paid", "void"])
+    paid = Bill.update(user=payment.user, bill=payment.bill).set(Bill.f.status, "paid")
     return transaction(paid.where(is_due), payment.create())
 
 
