@@ -73,7 +73,15 @@ def names(*more: str) -> frozenset[str]:
 
 
 def test_a_get_reads_the_whole_item_or_only_named_attributes() -> None:
-    whole = Access("GetItem", "Clinic", None, Right.GET, HERE, None, select="ALL_ATTRIBUTES")
+    whole = Access(
+        "GetItem",
+        "Clinic",
+        rights=Right.GET,
+        partition=HERE,
+        sort_key=KEY["sk"],
+        attributes=None,
+        select="ALL_ATTRIBUTES",
+    )
     assert only(Note.get(**PARTS)) == whole
     assert only(clinic.get(pk="U#ada", sk="N#1")) == whole
     assert only(Note.get(**PARTS).map(lambda found, _: found)) == whole
@@ -84,16 +92,19 @@ def test_a_get_reads_the_whole_item_or_only_named_attributes() -> None:
 
 
 def test_a_query_accesses_one_partition() -> None:
-    whole = Access("Query", "Clinic", None, Right.QUERY, HERE, None, select="ALL_ATTRIBUTES")
+    whole = Access(
+        "Query",
+        "Clinic",
+        rights=Right.QUERY,
+        partition=HERE,
+        sort_prefix="N#",
+        attributes=None,
+        select="ALL_ATTRIBUTES",
+    )
     query = Note.query(user="ada")
-    for same in (
-        query,
-        query.first(),
-        query.count(),
-        clinic.query(pk="U#ada"),
-        Notes.get(user="ada"),
-    ):
+    for same in (query, query.first(), query.count(), Notes.get(user="ada")):
         assert only(same) == whole
+    assert only(clinic.query(pk="U#ada")) == whole._replace(sort_prefix="")
     assert only(query.where(Note.f.secret.eq("x")).limit(3)) == whole
     partial = only(query.only(Summary).where(Note.f.secret.eq("x")))
     assert partial == whole._replace(
@@ -106,6 +117,7 @@ def test_a_query_accesses_one_partition() -> None:
 def test_a_query_of_an_index_accesses_a_partition_of_the_index() -> None:
     owned = only(Note.query(by_owner, user="ada").only(Summary))
     assert (owned.index_name, owned.partition) == ("ByOwner", ({"S": "O#ada"},))
+    assert (owned.sort_key, owned.sort_prefix) == (None, "")
     assert owned.attributes == names("owner_pk", "owner_sk", "text")
     pair = only(Note.query(by_pair, user="ada", topic="flu"))
     assert pair.partition == ({"S": "P#ada"}, {"S": "flu"})
@@ -116,7 +128,7 @@ def test_a_query_of_an_index_accesses_a_partition_of_the_index() -> None:
 
 
 def test_a_scan_names_no_partition() -> None:
-    whole = Access("Scan", "Clinic", None, Right.QUERY, None, None, select="ALL_ATTRIBUTES")
+    whole = Access("Scan", "Clinic", rights=Right.QUERY, attributes=None, select="ALL_ATTRIBUTES")
     for same in (clinic.scan(), Note.scan().first()):
         assert only(same) == whole
     assert only(clinic.scan(by_owner)).index_name == "ByOwner"
@@ -150,6 +162,7 @@ def test_a_put_writes_all_of_its_item() -> None:
         "Clinic",
         rights=Right.CREATE | Right.UPDATE,
         partition=HERE,
+        sort_key=KEY["sk"],
         attributes=frozenset({*item, "secret"}),
         written=item,
         return_values="NONE",
@@ -168,6 +181,7 @@ def test_an_update_writes_its_key_its_fields_and_their_index_keys() -> None:
         "Clinic",
         rights=Right.UPDATE,
         partition=HERE,
+        sort_key=KEY["sk"],
         attributes=names("rank", "owner_sk", "state", "secret"),
         written={**KEY, "rank": {"S": "9"}, "owner_sk": {"S": "9"}, "state": {}},
         return_values="ALL_NEW",
@@ -191,6 +205,7 @@ def test_a_delete_names_its_key_and_condition() -> None:
         "Clinic",
         rights=Right.DELETE,
         partition=HERE,
+        sort_key=KEY["sk"],
         attributes=names(),
         return_values="ALL_OLD",
     )
@@ -227,6 +242,7 @@ def test_a_transaction_has_one_access_per_member() -> None:
         "Clinic",
         rights=Right.GET,
         partition=({"S": "U#bob"},),
+        sort_key={"S": "N#1"},
         attributes=names("text"),
         returns_on_failure=True,
     )
