@@ -281,6 +281,19 @@ def test_ids_are_handles_in_every_place(run: Run, db: Path, found: dict[str, Fou
     assert handles.show(product.product) in answer["lines"]
 
 
+def test_end_users_create_what_has_an_id_and_use_its_handle(run: Run, db: Path) -> None:
+    words = ("add-product", "--product", json.dumps({"user": USER, "name": "Lamp", "price": 9}))
+    principal = PRINCIPALS["customer and seller"]
+    outcome = run("run", "market", *words, *principal, "--json")
+    product = json.loads(outcome.out)["answer"]["product"]
+    outcome = run("run", "market", "create-cart", "--user", USER, *principal, "--json")
+    cart = json.loads(outcome.out)["answer"]["cart"]
+    words = ("put-in-cart", "--user", USER, "--cart", cart, "--product", product)
+    line = ("--line", json.dumps({"seller": USER}))
+    outcome = run("run", "market", *words, *line, *principal, "--json")
+    assert json.loads(outcome.out)["answer"]["lines"] == {product: {"seller": USER, "quantity": 1}}
+
+
 def test_an_entity_with_handles_is_accepted_as_it_was_shown(
     run: Run, db: Path, found: dict[str, Found]
 ) -> None:

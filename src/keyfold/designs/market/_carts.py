@@ -11,9 +11,12 @@ _EXAMPLE_CART = CartId("C#01JZ10H7X367VB2NF4YQ973DHV")
 
 
 @table.pattern("Create a cart", example={"user": "rabinovich", "cart": _EXAMPLE_CART})
-def create_cart(user: str, cart: CartId, ttl: datetime | None = None) -> Put[Cart]:
-    """Create an empty cart; with a `ttl`, it expires at that time if nobody deletes it before."""
-    return Cart(user=user, cart=cart, ttl=ttl).create()
+def create_cart(user: str, cart: CartId | None = None, ttl: datetime | None = None) -> Put[Cart]:
+    """Create an empty cart, with a new id unless one is given; returns it.
+
+    With a `ttl`, it expires at that time if nobody deletes it before.
+    """
+    return Cart(user=user, cart=cart or CartId.new(), ttl=ttl).create()
 
 
 @table.pattern(

@@ -151,7 +151,7 @@ class Product(_IdentifiedItem, table=table, key=(products, "{product}"), unique=
     """A product that a user sells."""
 
     user: str = part()
-    product: ProductId = part()
+    product: ProductId = part(default_factory=ProductId.new)
     tp: Literal["product"] | None = "product"
     name: str | None = None
     price: Decimal | None = attr(default=None, ge=0)
