@@ -24,6 +24,7 @@ from keyfold.errors import (
     UnknownOperationException,
     Unreachable,
 )
+from keyfold.wire._compression import find_most_decoded
 from keyfold.wire.client._bodies import (
     LEAST_GZIP_BYTES,
     ResponseGarbled,
@@ -157,7 +158,9 @@ class CallPolicy:
             request = {**request, "ClientRequestToken": str(uuid.uuid4())}
         body, encoding = encode_request(request), ""
         if self._sends_gzip and len(body) >= LEAST_GZIP_BYTES:
-            body, encoding = compress(body), "gzip"
+            compressed = compress(body)
+            if len(body) <= find_most_decoded(len(compressed)):
+                body, encoding = compressed, "gzip"
         deadline = self._monotonic() + self._total_seconds
         return ClientCall(operation, target, request, body, encoding, deadline)
 

@@ -21,6 +21,7 @@ from keyfold.wire.server._answers import (
 )
 from keyfold.wire.server._encodings import LEAST_BYTES, LEAST_REQUEST_BYTES
 from keyfold.wire.server._requests import (
+    LARGE_BODY_BYTES,
     Headers,
     HttpRequest,
     WireCall,
@@ -41,11 +42,6 @@ _HEAD_TOO_LONG = "Request head too large"
 _TOO_LONG = "Request entity too large"
 _TOO_MANY = "Too many requests are waiting"
 
-# A body of this size is decoded, authorized and parsed in a thread: other connections must not
-# wait for that.
-LARGE_BODY_BYTES = 1 << 16
-
-
 # Some clients offer a protocol upgrade with every request. The parser would accept; we do not.
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 # Whether there may be such an offer. For data of this size, it is twice as fast as `in`.
@@ -56,6 +52,14 @@ _IGNORED = b"\r\nx-offer:"
 def _ignore_upgrade(data: bytes) -> bytes:
     head, end, rest = data.partition(b"\r\n\r\n")
     return _UPGRADE.sub(_IGNORED, head) + end + rest
+
+
+def _read_length(length: bytes) -> int:
+    try:
+        return int(length)
+    except ValueError:
+        # Thousands of zeros, which the parser accepts and Python does not.
+        raise _StopParsing(answer_plain(400, "Bad request")) from None
 
 
 class _StopParsing(Exception):
@@ -235,7 +239,12 @@ class ServerConnection(asyncio.Protocol):
         # Head bytes are not counted while the body arrives.
         self._head_bytes = -1
         length = headers.get(b"content-length")
-        if length is not None and int(length) > limits.body_bytes:
+        if length is None:
+            # With a length, the parser has refused it.
+            coding = headers.get(b"transfer-encoding", b"chunked")
+            if coding.strip().lower() != b"chunked":
+                raise _StopParsing(answer_plain(501, "Transfer-Encoding has to be chunked"))
+        elif _read_length(length) > limits.body_bytes:
             raise _StopParsing(answer_plain(413, _TOO_LONG))
         expected = headers.get(b"expect")
         if expected is not None:

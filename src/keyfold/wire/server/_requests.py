@@ -10,7 +10,8 @@ import orjson
 
 from keyfold.api import OPERATIONS, names_where
 from keyfold.api.bodies import parse_body
-from keyfold.errors import SerializationException, ServiceError, UnknownOperationException
+from keyfold.api.large_bodies import parse_in_slices
+from keyfold.errors import SerializationException, UnknownOperationException
 from keyfold.wire.server._answers import (
     AMZ_JSON,
     JSON,
@@ -25,8 +26,7 @@ from keyfold.wire.server._authorization import find_authorization_fault
 from keyfold.wire.server._encodings import (
     LEAST_BYTES,
     LEAST_REQUEST_BYTES,
-    BodyTooLong,
-    EncodingInvalid,
+    BodyRefused,
     choose_encoding,
     decode,
     encode,
@@ -34,6 +34,10 @@ from keyfold.wire.server._encodings import (
 from keyfold.wire.server._lookups import Execute, Lookup, run_lookup
 
 Headers = dict[bytes, bytes]
+
+# A body of this size is decoded, authorized and parsed in a thread, in slices: other connections
+# must not wait for that.
+LARGE_BODY_BYTES = 1 << 16
 
 _TARGETS = {row.target.encode(): name for name, row in OPERATIONS.items()}
 
@@ -69,14 +73,17 @@ class HttpRequest(NamedTuple):
 
 
 class WireCall:
-    """An operation that a request asks for, from its decoded body to what it consumed.
+    """An operation that a request asks for, from its body to what it consumed.
 
-    The body is parsed once, when it is first needed. What the gate and the metrics change about
-    the request, they change in `request`.
+    The body is decoded and parsed once, when it is first needed: after the gate has verified its
+    signature, which covers the bytes as received. What the gate and the metrics change about the
+    request, they change in `request`.
     """
 
     __slots__ = (
         "_body",
+        "_encoding",
+        "_longest_body",
         "_request",
         "consumed",
         "content_type",
@@ -85,10 +92,20 @@ class WireCall:
         "operation",
     )
 
-    def __init__(self, operation: str, body: bytes, content_type: bytes) -> None:
+    def __init__(
+        self,
+        operation: str,
+        body: bytes,
+        content_type: bytes,
+        *,
+        encoding: bytes | None = None,
+        longest_body: int = 0,
+    ) -> None:
         self.operation = operation
         self.content_type = content_type
         self._body: bytes | None = body
+        # The Content-Encoding of the body, and how long it may be when decoded.
+        self._encoding, self._longest_body = encoding, longest_body
         self._request: Any = None
         # How to run a Query that its principal may only run as a lookup.
         self.lookup: Lookup | None = None
@@ -99,9 +116,14 @@ class WireCall:
 
     @property
     def request(self) -> Any:
-        """The parsed body; raises SerializationException."""
+        """The parsed body; raises SerializationException, and BodyRefused if it is encoded."""
         if self._body is not None:
-            self._request, self._body = parse_body(self._body), None
+            body = self._body
+            if self._encoding is not None:
+                body = decode(body, self._encoding, self._longest_body)
+            is_large = len(body) >= LARGE_BODY_BYTES
+            self._request = parse_in_slices(body) if is_large else parse_body(body)
+            self._body = None
         return self._request
 
     def run(self, execute: Execute) -> bytes:
@@ -141,17 +163,23 @@ def is_usual(request: HttpRequest) -> bool:
     return request.operation is not None and not request.repeated
 
 
-def read_call(request: HttpRequest, longest_body: int) -> WireCall | Answer:
-    """Return the call that a request asks for, or its answer if it is not a valid call."""
+def read_call(
+    request: HttpRequest, longest_body: int, *, is_gated: bool = False
+) -> WireCall | Answer:
+    """Return the call that a request asks for, or its answer if it is not a valid call.
+
+    Its body has not been decoded. With `is_gated`, none is: not even to answer a request whose
+    Authorization is incomplete.
+    """
     headers = request.headers
     if request.operation is not None:
         return WireCall(request.operation, request.body, AMZ_JSON)
     operation = _TARGETS.get(headers.get(b"x-amz-target", b""))
-    return _read_fully(request, operation, longest_body)
+    return _read_fully(request, operation, longest_body, is_gated=is_gated)
 
 
 def _read_fully(
-    request: HttpRequest, operation: str | None, longest_body: int
+    request: HttpRequest, operation: str | None, longest_body: int, *, is_gated: bool
 ) -> WireCall | Answer:
     """Read a request in any form; checks are made in the service's order."""
     method, url, headers, body, *_ = request
@@ -168,35 +196,29 @@ def _read_fully(
     content_type = _read_content_type(headers.get(b"content-type", b""), has_body=bool(body))
     if content_type is None:
         return NOT_FOUND
-    if b"content-encoding" in headers:
+    encoding = headers.get(b"content-encoding")
+    fault = find_authorization_fault(headers, query)
+    if operation is not None and fault is None:
+        return WireCall(operation, body, content_type, encoding=encoding, longest_body=longest_body)
+    if body and not is_gated:
+        # The service looks at the body first. A server with keys spends nothing on it.
         try:
-            body = decode(body, headers[b"content-encoding"], longest_body)
-        except BodyTooLong:
-            return answer_plain(413, "Request entity too large")
-        except EncodingInvalid:
-            # As the service answers, although it is the client's error.
-            return answer_failure()
-    fault = _find_fault(operation, body, headers, query)
-    if fault is not None:
-        return answer_error(fault, content_type)
-    assert operation is not None  # otherwise there is a fault
-    return WireCall(operation, body, content_type)
+            _ = WireCall(
+                "", body, content_type, encoding=encoding, longest_body=longest_body
+            ).request
+        except BodyRefused as refusal:
+            return answer_refused_body(refusal)
+        except SerializationException as error:
+            return answer_error(error, content_type)
+    if operation is None and (fault is None or not is_gated):
+        fault = UnknownOperationException()
+    assert fault is not None  # otherwise it is a call
+    return answer_error(fault, content_type)
 
 
-def _find_fault(
-    operation: str | None, body: bytes, headers: Headers, query: bytes
-) -> ServiceError | None:
-    authorization_fault = find_authorization_fault(headers, query)
-    if operation is not None and authorization_fault is None:
-        return None
-    if body:
-        try:
-            orjson.loads(body)
-        except orjson.JSONDecodeError:
-            return SerializationException()
-    if operation is None:
-        return UnknownOperationException()
-    return authorization_fault
+def answer_refused_body(refusal: BodyRefused) -> Answer:
+    """Return the answer to a request whose body was not decoded."""
+    return answer_plain(refusal.status, refusal.text) if refusal.text else answer_failure()
 
 
 def _read_content_type(content_type: bytes, *, has_body: bool) -> bytes | None:

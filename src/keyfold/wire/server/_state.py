@@ -13,6 +13,7 @@ from keyfold.errors import ServiceError
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error, answer_failure
 from keyfold.wire.server._capacity import ask_for_capacity
+from keyfold.wire.server._encodings import BodyRefused
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
@@ -20,6 +21,7 @@ from keyfold.wire.server._requests import (
     Headers,
     HttpRequest,
     WireCall,
+    answer_refused_body,
     match_authorization,
     read_call,
 )
@@ -120,7 +122,7 @@ class ServerState:
 
     def prepare(self, request: HttpRequest) -> PreparedRequest:
         """Read a request, authorize it and parse it; it may run in a thread."""
-        call = read_call(request, self.limits.body_bytes)
+        call = read_call(request, self.limits.body_bytes, is_gated=self.gate is not None)
         if isinstance(call, Answer):
             return PreparedRequest(None, self._answer_builtin(request) or call)
         return PreparedRequest(call, self.admit_call(request, call))
@@ -139,6 +141,8 @@ class ServerState:
             _ = call.request
         except ServiceError as error:
             return answer_error(error, call.content_type)
+        except BodyRefused as refusal:
+            return answer_refused_body(refusal)
         except Exception as error:  # noqa: BLE001 - the server keeps running, and refuses the call
             report_failure(call.operation, error)
             return answer_failure()

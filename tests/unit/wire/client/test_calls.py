@@ -238,6 +238,13 @@ def test_only_large_requests_are_compressed_and_only_if_enabled() -> None:
     assert "content-encoding" not in refusing.send(refusing.policy.begin("PutItem", LARGE))
 
 
+def test_a_request_that_compresses_too_well_for_the_server_is_sent_as_it_is() -> None:
+    harness = PolicyHarness(sends_gzip=True)
+    call = harness.policy.begin("PutItem", {"Item": {"t": {"S": "x" * 2_000_000}}})
+    assert "content-encoding" not in harness.send(call)
+    assert len(call.body) > 2_000_000
+
+
 def test_an_error_body_is_read_even_if_wrongly_marked_as_compressed() -> None:
     harness = PolicyHarness()
     refused = error_response("ConditionalCheckFailedException", Item={"t": {"S": "x" * 5_000}})

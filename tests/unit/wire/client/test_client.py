@@ -109,9 +109,9 @@ def test_our_server_accepts_compressed_requests(
     sent: list[tuple[bytes | None, int]] = []
     inner = _requests.read_call
 
-    def record_request(request: _requests.HttpRequest, longest_body: int) -> Any:
+    def record_request(request: _requests.HttpRequest, *limits: Any, **options: Any) -> Any:
         sent.append((request.headers.get(b"content-encoding"), len(request.body)))
-        return inner(request, longest_body)
+        return inner(request, *limits, **options)
 
     monkeypatch.setattr("keyfold.wire.server._state.read_call", record_request)
     with Server(engine).running() as url:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from keyfold.wire.server._encodings import (
     BodyTooLong,
     EncodingInvalid,
+    SeveralCodings,
+    TooManyMembers,
     choose_encoding,
     decode,
     encode,
@@ -54,9 +57,16 @@ def test_compressed_bodies_are_restored(encoding: bytes) -> None:
     assert decode(compressed, encoding, 30_000) == body
 
 
-def test_encodings_are_undone_in_the_reverse_order() -> None:
-    body = gzip.compress(zlib.compress(b"abc"))
-    assert decode(body, b"deflate, GZIP, identity", 100) == b"abc"
+@pytest.mark.parametrize("encoding", [b"identity, GZIP ", b"gzip, identity,identity"])
+def test_identity_does_not_count_as_a_coding(encoding: bytes) -> None:
+    assert decode(gzip.compress(b"abc"), encoding, 100) == b"abc"
+    assert decode(b"abc", b"identity, Identity", 100) == b"abc"
+
+
+@pytest.mark.parametrize("encoding", [b"deflate, gzip", b"gzip, gzip", b"gzip," * 1_000])
+def test_a_body_that_was_encoded_twice_is_refused(encoding: bytes) -> None:
+    with pytest.raises(SeveralCodings):
+        decode(gzip.compress(zlib.compress(b"abc")), encoding, 100)
 
 
 def test_a_gzip_may_have_several_members() -> None:
@@ -81,9 +91,43 @@ def test_a_body_in_another_encoding_is_refused(body: bytes, encoding: bytes) -> 
         decode(body, encoding, 1_000)
 
 
-@pytest.mark.parametrize("longest", [0, 2_999_999])
+def test_a_gzip_has_a_limited_number_of_members() -> None:
+    member = gzip.compress(b"a", mtime=0)
+    assert decode(member * 16, b"gzip", 16) == b"a" * 16
+    assert decode(gzip.compress(b"") * 16, b"gzip", 0) == b""
+    for count in (17, 10_000):
+        with pytest.raises(TooManyMembers):
+            decode(member * count, b"gzip", 1 << 20)
+
+
+@pytest.mark.parametrize("longest", [0, 899_999])
 def test_a_body_is_not_decompressed_beyond_the_limit(longest: int) -> None:
-    bomb = gzip.compress(b" " * 1_000_000) * 3
+    bomb = gzip.compress(b" " * 300_000) * 3
     with pytest.raises(BodyTooLong):
         decode(bomb, b"gzip", longest)
-    assert len(decode(bomb, b"gzip", 3_000_000)) == 3_000_000
+    assert len(decode(bomb, b"gzip", 900_000)) == 900_000
+
+
+def test_a_body_may_be_a_hundred_times_as_large_as_sent() -> None:
+    bomb = gzip.compress(b" " * 3_000_000)
+    assert 100 * len(bomb) < 3_000_000
+    with pytest.raises(BodyTooLong):
+        decode(bomb, b"gzip", 1 << 24)
+    items = random.Random(7).randbytes(30_000)
+    body = items + b" " * 2_000_000
+    assert decode(gzip.compress(body), b"gzip", 1 << 24) == body
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 18, (1 << 18) + 1, (1 << 20) - 1, 3_000_001])
+@pytest.mark.parametrize("kind", ["spaces", "noise", "both"])
+def test_slices_do_not_show(kind: str, size: int) -> None:
+    noise = random.Random(size).randbytes(size)
+    spaces = b" " * min(size, 1 << 19)
+    body = {"spaces": spaces, "noise": noise, "both": spaces + noise + spaces}[kind]
+    for encoding in (b"gzip", b"deflate"):
+        assert decode(encode(body, encoding), encoding, 1 << 24) == body
+    members = gzip.compress(body) + gzip.compress(noise[:100])
+    assert decode(members, b"gzip", 1 << 24) == body + noise[:100]
+    for cut in (1, 9):
+        with pytest.raises(EncodingInvalid):
+            decode(members[:-cut], b"gzip", 1 << 24)

@@ -12,9 +12,8 @@ import pytest
 from keyfold.api import bodies
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
-from keyfold.wire.server._connection import LARGE_BODY_BYTES
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._requests import Headers, HttpRequest, WireCall
+from keyfold.wire.server._requests import LARGE_BODY_BYTES, Headers, HttpRequest, WireCall
 from tests.unit.wire.server.http import Wire, ask, get, make_table, put
 
 
