@@ -21,8 +21,8 @@ _GET, _READ = Right.GET.value, READ.value
 # The number of partitions whose rights are cached.
 _MAX_CACHED = 1_000
 _NO_VALUE: AttributeValue = {}
-# Tests whether a lookup shows an item, by the item's key.
-Shows = Callable[[Item], bool]
+# Tells whether a lookup shows an item, by its key.
+ItemTest = Callable[[Item], bool]
 _NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
 
 
@@ -153,8 +153,8 @@ class Guard:
                 own.update((value.get("S"), None))
         return True
 
-    def find_lookup(self, access: Access) -> Shows | None:
-        """Return the test of items that a query may show as a lookup; None if it is no lookup.
+    def find_lookup(self, access: Access) -> ItemTest | None:
+        """Return the test of items that a query may show as a lookup; None if it is not a lookup.
 
         It takes an item with its key, and is for whole items.
         """

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._access import Access
-from keyfold.policy._guard import Denial, Guard, Shows, check_ids
+from keyfold.policy._guard import Denial, Guard, ItemTest, check_ids
 from keyfold.policy._layouts import Layout
 from keyfold.policy._rights import Role
 from keyfold.values import AttributeValue
@@ -44,8 +44,8 @@ class GuardUnion:
                 return True
         return False
 
-    def find_lookup(self, access: Access) -> Shows | None:
-        """Return the test of items that a query may show as a lookup; None if it is no lookup.
+    def find_lookup(self, access: Access) -> ItemTest | None:
+        """Return the test of items that a query may show as a lookup; None if it is not a lookup.
 
         It shows what a role with that lookup may read, as `Guard.find_lookup`.
         """

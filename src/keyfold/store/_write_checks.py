@@ -125,9 +125,9 @@ class DeclarationCheck:
         if found is None:
             return None
         schema, value = found
-        stray = self._find_stray_index(schema, item, write)
-        if stray is not None:
-            return self._refuse(item, stray, "")
+        misplaced = self._find_index_fault(schema, item, write)
+        if misplaced is not None:
+            return self._refuse(item, misplaced, "")
         fault = None
         if schema.unique:
             fault = find_unguarded(schema, item, value, write, self._read_clock())
@@ -160,7 +160,7 @@ class DeclarationCheck:
             return None
         return read_writable(self.table, without_older_fault(self.table, before, item, faulty))
 
-    def _find_stray_index(
+    def _find_index_fault(
         self, schema: EntitySchema, item: Item, write: ProposedWrite
     ) -> str | None:
         """Return the fault of an item that undeclared attributes put into an index."""
@@ -168,16 +168,16 @@ class DeclarationCheck:
             names = index.key.names
             if not all(name in item for name in names):
                 continue
-            stray = [name for name in names if name not in schema.declared_names]
+            undeclared = [name for name in names if name not in schema.declared_names]
             before = restore_binaries(write.before or {})
             # An item may be older than the declaration; a backfill removes the attributes.
             if any(before.get(name) != item[name] for name in names):
-                shown = show_item({name: item[name] for name in stray})
+                shown = show_item({name: item[name] for name in undeclared})
                 return f"{shown} would put it into {index.name}, which has no {schema.name}"
         return None
 
     def _foreign_indexes(self, schema: EntitySchema) -> tuple[Index, ...]:
-        """Return the indexes that only attributes can put an item into that are not declared."""
+        """Return the indexes that only undeclared attributes can put an item of the entity into."""
         found = self.foreign_indexes.get(schema.name)
         if found is None:
             found = self.foreign_indexes[schema.name] = tuple(
@@ -212,11 +212,9 @@ class DeclarationCheck:
         if not found:
             return ""
         *rest, last = found
-        return (
-            f"Items of its partition are {', '.join(rest)} or {last}."
-            if rest
-            else (f"Items of its partition are of {last}.")
-        )
+        if not rest:
+            return f"Items of its partition are of {last}."
+        return f"Items of its partition are {', '.join(rest)} or {last}."
 
 
 def _with_bytes(item: Item) -> Item:

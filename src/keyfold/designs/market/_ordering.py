@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from keyfold import Transaction, Update, batch, transaction
+from keyfold import Check, Transaction, Update, batch, transaction
 from keyfold.designs.market._handlers import id_for, total_of
 from keyfold.designs.market._items import (
     Bill,
@@ -79,43 +79,45 @@ def place_order(
 def _place(cart: Cart, order: Order, found: Sequence[Product | None]) -> Transaction:
     """Return the transaction that places an order of the products that were found."""
     lines: list[OrderLine] = []
+    checks: list[Check] = []
     total = Decimal()
     pairs = zip(sorted(cart.lines.items()), found, strict=True)
-    for number, ((product, wanted), sold) in enumerate(pairs, start=1):
-        price = _price_of(product, wanted, sold)
+    for number, ((key, wanted), product) in enumerate(pairs, start=1):
+        name, price = _name_and_price(key, wanted, product)
         total += price * wanted.quantity
-        lines.append(
-            OrderLine(
-                user=cart.user,
-                order=order.order,
-                line=number,
-                product=product,
-                seller=wanted.seller,
-                name=sold and sold.name,
-                price=price,
-                quantity=wanted.quantity,
-                ttl=order.ttl,
-            )
+        line = OrderLine(
+            user=cart.user,
+            order=order.order,
+            line=number,
+            product=key,
+            seller=wanted.seller,
+            name=name,
+            price=price,
+            quantity=wanted.quantity,
+            ttl=order.ttl,
         )
+        lines.append(line)
+        is_same = Product.f.price.eq(price)
+        checks.append(Product.check(is_same, user=wanted.seller, product=key))
     return transaction(
         order.model_copy(update={"total": total}).create(),
         *(line.create() for line in lines),
-        *(
-            Product.check(Product.f.price.eq(line.price), user=wanted.seller, product=product)
-            for line, (product, wanted) in zip(lines, sorted(cart.lines.items()), strict=True)
-        ),
+        *checks,
         cart.change(lines={}),
     )
 
 
-def _price_of(product: ProductId, line: CartLine, sold: Product | None) -> Decimal:
-    key = f"{product} of {line.seller}"
-    if sold is None:
-        raise NotFound("Product", key, "it does not exist, so it cannot be ordered")
-    if sold.price is None:
+def _name_and_price(
+    key: ProductId, wanted: CartLine, product: Product | None
+) -> tuple[str | None, Decimal]:
+    """Return what an order line keeps of a product; raises NotFound and FieldNotRecorded."""
+    shown = f"{key} of {wanted.seller}"
+    if product is None:
+        raise NotFound("Product", shown, "it does not exist, so it cannot be ordered")
+    if product.price is None:
         advice = "Its seller records it with change_product."
-        raise FieldNotRecorded("Product", key, "price", "an order", advice)
-    return sold.price
+        raise FieldNotRecorded("Product", shown, "price", "an order", advice)
+    return product.name, product.price
 
 
 @table.pattern(

@@ -41,7 +41,7 @@ def change_product(user: str, product: ProductId, changes: ProductChanges) -> Up
 
 @table.pattern("Remove a product")
 def remove_product(user: str, product: ProductId) -> Delete[Product]:
-    """Delete a product; returns it, or None if there was none. It can no longer be ordered."""
+    """Delete a product; returns it, or None if there was none. It cannot be ordered after that."""
     return Product.delete(user=user, product=product)
 
 
