@@ -127,7 +127,7 @@ class Guard:
             found = self._find(partition)
             if isinstance(found, str) or not found.has_only_rights:
                 return False
-            granted = found.rights if found.written is None else found.rights & _READ
+            granted = found.rights if found.writable is None else found.rights & _READ
             if len(self._rights_by_partition) >= _MAX_CACHED:
                 self._rights_by_partition.clear()
             self._rights_by_partition[text] = granted

@@ -26,8 +26,10 @@ def find_overlaps(layout: Layout, roles: Iterable[Role]) -> list[str]:
     ]
 
 
-def find_written(layout: Layout, role: Role, area: Area) -> tuple[KeyTemplate, ...] | None:
-    """Return the sort keys that a role may write in an area; None if it may write any of them.
+def find_writable_sort_keys(
+    layout: Layout, role: Role, area: Area
+) -> tuple[KeyTemplate, ...] | None:
+    """Return the templates of the sort keys that a role may write in an area; None if it may write any.
 
     They are those of the area, if other areas can have the same partitions, with other rights.
     """

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from keyfold.api import TableKeyNames
 from keyfold.keys import KeyTemplate, find_collision
 from keyfold.policy._layouts import Area, IndexLayout, Layout, pattern_of_parts
-from keyfold.policy._overlaps import find_written
+from keyfold.policy._overlaps import find_writable_sort_keys
 from keyfold.policy._own_items import OwnItems, find_own_items
 from keyfold.policy._rights import EVERYTHING, Right, Role
 
@@ -40,19 +40,19 @@ class Grant:
     # Tells the tenant's items from others of the same partition; None if all of them are its own.
     own_items: OwnItems | None = None
     # The sort keys that may be written; None if all of them may.
-    written: tuple[Callable[[str], re.Match[str] | None], ...] | None = None
+    writable: tuple[Callable[[str], re.Match[str] | None], ...] | None = None
 
     @property
     def has_only_rights(self) -> bool:
         """Whether rights alone decide: nothing is hidden or fixed, no item is another tenant's.
 
-        With `written`, that is so for reads only.
+        With `writable`, that is so for reads only.
         """
         return not self.hidden and not self.fixed and self.own_items is None
 
     def may_write(self, sort_key: str) -> bool:
-        """Return whether an item with this sort key may be written, as far as that decides."""
-        return self.written is None or any(match(sort_key) for match in self.written)
+        """Return whether the sort key of an item allows that it is written."""
+        return self.writable is None or any(match(sort_key) for match in self.writable)
 
 
 _NO_GRANT = Grant(0, frozenset(), frozenset(), frozenset(), ())
@@ -245,7 +245,7 @@ def _grant(layout: Layout, role: Role, area: Area) -> Grant:
     rights = role.can.get(area.name, NOTHING) | role.can.get(EVERYTHING, NOTHING)
     none = frozenset[str]()
     hidden = role.hidden.get(area.name, none) | role.hidden.get(EVERYTHING, none)
-    written = find_written(layout, role, area)
+    writable = find_writable_sort_keys(layout, role, area)
     return Grant(
         rights.value,
         hidden,
@@ -255,7 +255,7 @@ def _grant(layout: Layout, role: Role, area: Area) -> Grant:
         _find_closed(layout, hidden),
         frozenset() if may_do_anything(role) else area.unique,
         find_own_items(area, role.tenant, _match_of),
-        None if written is None else tuple(_match_of(each, role.tenant) for each in written),
+        None if writable is None else tuple(_match_of(each, role.tenant) for each in writable),
     )
 
 

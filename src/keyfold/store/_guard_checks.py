@@ -84,10 +84,10 @@ def _is_written_otherwise(field: StoredField, value: AttributeValue, entity: Bas
     return normalise_value(made)[0] != normalise_value(value)[0]
 
 
-def find_left_guard(table: Table, write: ProposedWrite, now: datetime) -> GuardFault | None:
-    """Return the fault of a write that takes a unique value from an item, but leaves it the guard.
+def find_orphaned_guard(table: Table, write: ProposedWrite, now: datetime) -> GuardFault | None:
+    """Return the fault of a write that takes a unique value from an item, and leaves its guard.
 
-    Nobody else could have the value then.
+    No other item could have the value then.
     """
     before, after = restore_binaries(write.before or {}), restore_binaries(write.after or {})
     if not before or has_expired(table, before, now):
@@ -106,7 +106,7 @@ def find_left_guard(table: Table, write: ProposedWrite, now: datetime) -> GuardF
             if found is None or (found.name, found.owner) != (field.guard, key):
                 continue
             if not has_expired(table, guard or {}, now):
-                fact = f"{name} is unique, and the item that guards its former value is left"
+                fact = f"{name} is unique, and the item that guards its former value would remain"
                 return GuardFault(
                     fact, "Delete it in the same transaction, as Keyfold's stores do."
                 )

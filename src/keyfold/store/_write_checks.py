@@ -24,7 +24,7 @@ from keyfold.model._tables import Table
 from keyfold.store._guard_checks import (
     GuardFault,
     find_guard_fault,
-    find_left_guard,
+    find_orphaned_guard,
     find_unguarded,
 )
 from keyfold.store._guards import is_guard
@@ -109,7 +109,7 @@ class DeclarationCheck:
         prefix = None if fallback is None else find_reserved(fallback, item)
         if fallback is not None and prefix is not None and not self._is_declared(fallback, item):
             return self._refuse(item, reserved_fact(fallback.partition.attribute, prefix), "")
-        fault = self._find_left_guard(write)
+        fault = self._find_orphaned_guard(write)
         return None if fault is None else self._refuse(item, fault.fact, fault.advice)
 
     def _is_declared(self, fallback: EntitySchema, item: Item) -> bool:
@@ -133,13 +133,13 @@ class DeclarationCheck:
             fault = find_unguarded(schema, item, value, write, self._read_clock())
         # An entity that shares its key with others may replace one of them.
         if schema.unique or any(each.unique for each in self.table.find_sharing(schema)):
-            fault = fault or self._find_left_guard(write)
+            fault = fault or self._find_orphaned_guard(write)
         return None if fault is None else self._refuse(item, fault.fact, fault.advice)
 
-    def _find_left_guard(self, write: ProposedWrite) -> GuardFault | None:
+    def _find_orphaned_guard(self, write: ProposedWrite) -> GuardFault | None:
         if write.before is None or self.unique_attributes.isdisjoint(write.before):
             return None
-        return find_left_guard(self.table, write, self._read_clock())
+        return find_orphaned_guard(self.table, write, self._read_clock())
 
     def _read(self, item: Item, write: ProposedWrite) -> tuple[EntitySchema, BaseModel] | None:
         """Return the schema of an item and the entity that it stores; raises ItemMismatch.

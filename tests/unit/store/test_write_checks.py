@@ -345,7 +345,7 @@ def test_a_value_that_another_item_has_is_refused(engine: Engine) -> None:
 
 def test_a_value_may_not_leave_its_guard_behind(engine: Engine) -> None:
     transact(engine, put_member(ADA), put_member(guard(ADA_KEY)))
-    message = "email is unique, and the item that guards its former value is left"
+    message = "email is unique, and the item that guards its former value would remain"
     with pytest.raises(ValidationException, match=message):
         engine.execute("DeleteItem", {**NAMED, "Key": ADA_KEY})
     with pytest.raises(ValidationException, match=message):

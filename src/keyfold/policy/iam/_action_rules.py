@@ -91,7 +91,7 @@ def find_gaps(grant: Grant) -> list[Gap]:
             "Let a service with its own role act for them, and check the role there.",
         )
         return gaps
-    if grant.written is not None and grant.rights & WRITE.value:
+    if grant.writable is not None and grant.rights & WRITE.value:
         gaps.append(
             Gap(
                 "sort-keys",
