@@ -14,7 +14,10 @@ import pytest
 
 from keyfold.api import large_bodies
 from keyfold.engine import Engine
-from keyfold.wire.server import _encodings, _requests
+from keyfold.errors import AccessDeniedException
+from keyfold.policy.iam import parse_policy
+from keyfold.wire.server import _authorizers, _encodings, _requests
+from keyfold.wire.server._authorizers import PolicyAuthorizer
 from tests.unit.wire.server.http import Wire, ask, get, head, make_table, write_request
 from tests.unit.wire.server.signing import block, make_gate, sign_by_botocore, write_keys
 
@@ -203,3 +206,38 @@ def test_a_folded_header_is_refused(wire: Wire) -> None:
     folded = get("a", X_Amz_Meta="one\r\n two")
     (response,) = wire.exchange(folded + ask("ListTables", {}))
     assert response.status == 400
+
+
+@pytest.mark.parametrize("effect", ["Allow", "Deny"])
+def test_a_key_without_statements_does_not_have_them_parsed(
+    effect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(_authorizers, "read_accesses", refuse)
+    rule = {"Effect": effect, "Action": "dynamodb:*Item", "Resource": "*"}
+    if effect == "Deny":
+        rule["Action"] = "dynamodb:PartiQL*"
+    policy = parse_policy(orjson.dumps({"Version": "2012-10-17", "Statement": [rule]}))
+    authorizer = PolicyAuthorizer("ada", policy, {}, lambda _: None, "us-east-1")
+    statement = {"Statement": "SELECT * FROM T WHERE a = ?", "Parameters": [{"N": "1" * 100_000}]}
+    for operation, request in (
+        ("ExecuteStatement", statement),
+        ("BatchExecuteStatement", {"Statements": [statement]}),
+        ("ExecuteTransaction", {"TransactStatements": [statement]}),
+    ):
+        denial = authorizer.find_denial(operation, request)
+        assert isinstance(denial, AccessDeniedException)
+    with pytest.raises(AssertionError):
+        authorizer.find_denial("GetItem", {})
+
+
+def test_a_policy_with_one_kind_of_statement_has_them_parsed() -> None:
+    rule = {"Effect": "Allow", "Action": "dynamodb:PartiQLSelect", "Resource": "*"}
+    policy = parse_policy(orjson.dumps({"Version": "2012-10-17", "Statement": [rule]}))
+    authorizer = PolicyAuthorizer("ada", policy, {}, lambda _: None, "us-east-1")
+    select, delete = "SELECT * FROM T", "DELETE FROM T WHERE a = 1"
+    assert authorizer.find_denial("ExecuteStatement", {"Statement": select}) is None
+    denial = authorizer.find_denial("ExecuteStatement", {"Statement": delete})
+    assert "table/T because" in str(denial)

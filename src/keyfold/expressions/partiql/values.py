@@ -36,7 +36,7 @@ _BAG_TYPES = (
     "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 )
 _ROOT: tuple[str | int, ...] = ()
-_EXPONENT = re.compile(r"[+-]?[0-9]*\.?[0-9]*[eE]([+-]?[0-9]+)\Z")
+_EXPONENT = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?+[eE]([+-]?[0-9]++)\Z")
 _INT = 1 << 31
 # An exponent with more digits than this does not fit 32 bits; do not convert it to int.
 _LONG_EXPONENT = 12

@@ -5,7 +5,7 @@ Declaring and guarding tables does not need this package, so it is imported sepa
 
 from __future__ import annotations
 
-from keyfold.policy.iam._decisions import EXPLICIT_DENY, find_denial, resource_of
+from keyfold.policy.iam._decisions import EXPLICIT_DENY, find_denial, may_allow, resource_of
 from keyfold.policy.iam._documents import PolicyDocument, parse_policy
 from keyfold.policy.iam._export import Export, export_policy
 from keyfold.policy.iam._gaps import Gap
@@ -17,6 +17,7 @@ __all__ = [
     "PolicyDocument",
     "export_policy",
     "find_denial",
+    "may_allow",
     "parse_policy",
     "resource_of",
 ]

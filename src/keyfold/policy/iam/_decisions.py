@@ -80,6 +80,22 @@ def find_denial(
     return None
 
 
+def may_allow(policy: PolicyDocument, action: str) -> bool:
+    """Return whether a policy may allow an action: on some resource, under some condition.
+
+    >>> from keyfold.policy.iam import parse_policy
+    >>> policy = parse_policy('{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}')
+    >>> may_allow(policy, "PartiQLSelect")
+    True
+    """
+    named = f"dynamodb:{action}".lower()
+    return any(
+        _matches(each.actions, named, {}) != each.excludes_actions
+        for each in policy.statements
+        if each.is_allow
+    )
+
+
 def resource_of(access: Access, *, region: str = REGION, account: str = ACCOUNT) -> str:
     """Return the ARN of the table, index or other resource of an access.
 

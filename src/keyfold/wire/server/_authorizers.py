@@ -10,6 +10,11 @@ from keyfold.policy import Access, PrincipalGuard, Right
 from keyfold.policy.accesses import KeyLookup, read_accesses
 from keyfold.policy.iam import EXPLICIT_DENY, PolicyDocument, find_denial, resource_of
 from keyfold.wire.server._lookups import PARAMETERS, Lookup
+from keyfold.wire.server._statement_denials import (
+    find_denied_by_policy,
+    find_denied_to_guards,
+    guess_access,
+)
 
 ACCOUNT = "000000000000"
 
@@ -94,20 +99,24 @@ class RoleAuthorizer:
         self._principal = WirePrincipal(name)
         self._checked = checked
         self._guards, self._keys, self._region = guards, keys, region
+        self._denied = find_denied_to_guards(guards.values())
 
     def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
         """Return the error of the first access that no role allows; None if all are allowed."""
+        if operation in self._denied:
+            return self._deny(guess_access(request))
         try:
             accesses = read_accesses(operation, request, self._keys)
         except ServiceError as error:
             return error
         for access in accesses:
             if not self._is_allowed(access):
-                resource = resource_of(access, region=self._region)
-                return access_denied_error(
-                    self._principal, access.action, resource, is_explicit=False
-                )
+                return self._deny(access)
         return None
+
+    def _deny(self, access: Access) -> ServiceError:
+        resource = resource_of(access, region=self._region)
+        return access_denied_error(self._principal, access.action, resource, is_explicit=False)
 
     def find_lookup(self, request: dict[str, Any]) -> Lookup | None:
         """Return how to run a Query that is denied as such as a lookup; None if it may not."""
@@ -159,6 +168,7 @@ class PolicyAuthorizer:
     ) -> None:
         self._principal = WirePrincipal(name)
         self._policy, self._ids = policy, ids
+        self._denied = find_denied_by_policy(policy)
         # The plain GetItems that the policy allows, by what it sees of them.
         self._allowed: set[tuple[object, ...]] = set()
         self._keys, self._region = keys, region
@@ -170,6 +180,10 @@ class PolicyAuthorizer:
     def _find_denial(
         self, operation: str, request: dict[str, Any], keys: KeyLookup
     ) -> ServiceError | None:
+        if operation in self._denied:
+            access = guess_access(request)
+            resource = resource_of(access, region=self._region)
+            return access_denied_error(self._principal, access.action, resource, is_explicit=False)
         try:
             accesses = read_accesses(operation, request, keys)
         except ServiceError as error:

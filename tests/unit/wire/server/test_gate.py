@@ -194,7 +194,6 @@ def test_a_role_may_access_its_own_partitions(wire: Wire) -> None:
             "BatchGetItem",
         ),
         ("DeleteTable", {"TableName": "Market"}, "DeleteTable"),
-        ("ExecuteStatement", {"Statement": 'SELECT * FROM "Market"'}, "PartiQLSelect"),
     ],
 )
 def test_a_role_may_access_nothing_else(
@@ -207,6 +206,29 @@ def test_a_role_may_access_nothing_else(
         f"dynamodb:{action} action"
     )
     assert engine.execute("Scan", {"TableName": "Market"})["Count"] == 4, "nothing was written"
+
+
+@pytest.mark.parametrize(
+    ("statement", "action"),
+    [
+        ('SELECT * FROM "Market"', "PartiQLSelect"),
+        (" insert INTO Market VALUE {", "PartiQLInsert"),
+        ("delete", "PartiQLDelete"),
+        ("", "PartiQLSelect"),
+        (7, "PartiQLSelect"),
+    ],
+)
+def test_a_role_without_statements_is_denied_them_unread(
+    wire: Wire, statement: object, action: str
+) -> None:
+    requests = {
+        "ExecuteStatement": {"Statement": statement},
+        "BatchExecuteStatement": {"Statements": [{"Statement": statement}]},
+        "ExecuteTransaction": {"TransactStatements": [{"Statement": statement}]},
+    }
+    for operation, request in requests.items():
+        message = denied(call(wire, "ADA", operation, request))
+        assert f"perform: dynamodb:{action} on resource: {ARN.replace('Market', '*')} " in message
 
 
 def test_a_key_with_several_roles_may_do_what_one_of_them_allows(wire: Wire) -> None:
