@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def make_file(path: Path, *, is_followed: bool = False) -> Path:
-    """Make a file that is the same each time, to the byte: so is what damage does to it."""
+    """Make a file that is the same each time, but for its epoch: so is what damage does to it."""
     options: dict[str, Any] = {"clock": lambda: NOW, "new_id": lambda: str(UUID(int=1))}
     with Engine.open(path, upkeep_seconds=None, **options) as engine:
         create_table(engine, is_followed=is_followed)
@@ -51,7 +51,14 @@ def test_damage_of_a_table_that_is_followed_is_an_error_or_a_report(tmp_path: Pa
 
 def test_the_file_to_damage_is_the_same_each_time(tmp_path: Path) -> None:
     one, other = (make_file(tmp_path / name, is_followed=True) for name in ("one.db", "other.db"))
-    assert one.read_bytes() == other.read_bytes()
+    assert without_epoch(one) == without_epoch(other)
+
+
+def without_epoch(path: Path) -> bytes:
+    """Return a file's bytes without its third page, which ends with the epoch."""
+    content = path.read_bytes()
+    assert content[8_192:12_288].count(b"KFEP") == 1
+    return content[:8_192] + content[12_288:]
 
 
 @pytest.mark.long

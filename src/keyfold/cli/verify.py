@@ -46,7 +46,7 @@ def verify(
 ) -> None:
     """Check the integrity of a database file, or the unique values of a table.
 
-    With FILE, checks the file's structure. For every row, checks that its item can be decoded, that
+    With FILE, checks the file's structure, and that its write-ahead log belongs to it. For every row, checks that its item can be decoded, that
     it matches its key and its recorded size, and that every index has its entries. Changes nothing.
 
     With --table, compares the guards of unique fields with the items, both ways, in any database:
@@ -70,15 +70,15 @@ def verify(
 def _verify_file(file: Path, *, as_json: bool) -> int:
     from keyfold.engine import Engine
     from keyfold.engine.storage import require_file
-    from keyfold.errors import FileDamaged
+    from keyfold.errors import FileDamaged, LogMismatch
 
     require_file(file)
     try:
         # Without upkeep: checking a file must not delete its expired items.
         with Engine.open(file, upkeep_seconds=None) as engine:
             problems = [str(problem) for problem in engine.verify()]
-    except FileDamaged as damage:
-        # A file too damaged to open is a result of the check, not a usage error.
+    except (FileDamaged, LogMismatch) as damage:
+        # A file too damaged to open, or beside another file's log, is a result of the check, not a usage error.
         problems = [str(damage)]
     if as_json:
         print(json.dumps({"file": str(file), "problems": problems}, indent=2))

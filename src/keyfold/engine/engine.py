@@ -434,6 +434,14 @@ class Engine:
         """Check every invariant of the file; return the problems found."""
         return verify(self._storage)
 
+    def check_file(self) -> None:
+        """Raise FileReplaced if the file was deleted, replaced or truncated while it was open.
+
+        Writes check it anyway; a program that only reads can call this now and then. After the
+        first such error, everything raises it, until the file is opened again.
+        """
+        self._storage.check_file()
+
     def close(self) -> None:
         """Close the file. Closing again does nothing."""
         self._upkeep.stop()

@@ -137,6 +137,44 @@ class FileFailed(_FileError):
     message_template = "{path}: {detail}. Nothing was written."
 
 
+class FileReplaced(_FileError):
+    """The file, or one beside it, was deleted, replaced or truncated while it was open.
+
+    Everything fails from then on, until the file is opened again.
+    """
+
+    code = "file-replaced"
+    message_template = (
+        "{path}: {detail} while it was open. Nothing was written. Put the right file in place, "
+        "then open it again; a server must be restarted."
+    )
+    public_template = "The service is not available. Try again later."
+
+
+class LogMismatch(_FileError):
+    """The file and its write-ahead log belong to different copies of a database."""
+
+    code = "log-mismatch"
+    message_template = (
+        "cannot open {path}: {path}-wal is the log of another copy of this file, and would mix its "
+        "rows into this one. {detail}"
+    )
+
+
+class FileInUse(_FileError):
+    """A file that is to be replaced is open in a process."""
+
+    code = "file-in-use"
+    message_template = "cannot replace {path}: {detail}."
+
+
+class BackupFailed(_FileError):
+    """A copy of a file was made, but checking it found problems; the copy was removed."""
+
+    code = "backup-failed"
+    message_template = "{path}: the copy was removed, since it is damaged: {detail}."
+
+
 class TableUnsettled(TemplatedError, TimeoutError):
     """A change of a table was started, but did not take effect within the waiting time."""
 

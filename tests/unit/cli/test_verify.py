@@ -110,6 +110,19 @@ def test_a_file_too_damaged_to_open_is_reported(run: Run, file: Path) -> None:
     assert outcome.out.endswith(f"{file}: 1 problem\n")
 
 
+def test_a_log_of_another_copy_is_reported(run: Run, file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with Engine.open(other, upkeep_seconds=None) as engine:
+        engine.keep_secret("name")
+        log = other.with_name("other.db-wal").read_bytes()
+    file.with_name("shop.db-wal").write_bytes(log)
+    outcome = run("verify", file)
+    assert outcome.code == 1
+    assert "is the log of another copy of this file" in outcome.out
+    assert outcome.out.endswith(f"{file}: 1 problem\n")
+    assert file.with_name("shop.db-wal").read_bytes() == log
+
+
 # Unique values.
 
 CLUB = """

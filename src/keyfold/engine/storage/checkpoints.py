@@ -24,8 +24,12 @@ class Checkpointer:
     roughly `START_PAGES // 4` written pages.
     """
 
-    def __init__(self, connect: Callable[[], SqliteConnection]) -> None:
+    def __init__(
+        self, connect: Callable[[], SqliteConnection], find_fault: Callable[[], object | None]
+    ) -> None:
+        """Open connections by `connect`; do nothing to a file for which `find_fault` returns one."""
         self._connect = connect
+        self._find_fault = find_fault
         self._requested = threading.Event()
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -85,7 +89,9 @@ class Checkpointer:
                 if self._stopping:
                     return
                 with self.lock:
-                    _checkpoint(connection)
+                    # Someone may have put another file in place since the commit.
+                    if self._find_fault() is None:
+                        _checkpoint(connection)
         finally:
             connection.close()
 

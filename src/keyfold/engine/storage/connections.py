@@ -13,6 +13,14 @@ from typing import Any, Protocol, Self, cast
 
 import apsw
 
+from keyfold.engine.storage.epochs import (
+    belongs,
+    ensure_epoch,
+    find_epoch_page,
+    has_epoch,
+    read_epoch,
+    read_file_start,
+)
 from keyfold.engine.storage.protocol import Durability, RowsChanged
 from keyfold.errors import (
     EngineClosed,
@@ -23,6 +31,7 @@ from keyfold.errors import (
     FileNotKeyfold,
     FileUnreachable,
     KeyfoldError,
+    LogMismatch,
 )
 
 Binding = bytes | int | float | str | None
@@ -55,7 +64,7 @@ class SqliteConnection(Protocol):
     ) -> Backup: ...
 
     def cursor(self) -> Cursor: ...
-    def execute(self, statements: str, /) -> Cursor: ...
+    def execute(self, statements: str, bindings: tuple[Binding, ...] = ..., /) -> Cursor: ...
     def changes(self) -> int: ...
     @property
     def in_transaction(self) -> bool: ...
@@ -86,7 +95,7 @@ MMAP_BYTES = 2_147_418_112
 # Small on purpose: pages are read by mmap, and a large cache makes commits slower.
 CACHE_KIB = 8_192
 
-_HEADER_BYTES = 100
+HEADER_BYTES = 100
 _JOURNAL_START = bytes.fromhex("d9d505f920a163d7")
 
 # On disk, the table of metadata has its first name: files of earlier versions open as they are.
@@ -119,6 +128,8 @@ def open_connection(
                 keeps_log = int(_has_log_or_journal(path))
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps_log)
                 _check_file(connection, path)
+                if keeps_log:
+                    _check_log(connection, path, vfs)
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             _create_metadata(connection, path)
             _configure(connection, durability, BusyWait(busy_seconds))
@@ -210,7 +221,7 @@ def check_header(path: str, vfs: str | None) -> None:
     size = file.stat().st_size
     if size == 0 or _was_empty(path):
         return
-    header = b"" if size < _HEADER_BYTES else _read_header(path, vfs)
+    header = b"" if size < HEADER_BYTES else _read_header(path, vfs)
     if not header.startswith(b"SQLite format 3\0"):
         raise FileNotKeyfold(path, "it is not a Keyfold database")
 
@@ -264,7 +275,7 @@ def _read_header(path: str, vfs: str | None) -> bytes:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB
     file = apsw.VFSFile(vfs or "", path, [flags, 0])
     try:
-        return bytes(file.xRead(_HEADER_BYTES, 0))
+        return bytes(file.xRead(HEADER_BYTES, 0))
     finally:
         file.xClose()
 
@@ -283,8 +294,23 @@ def _check_file(connection: SqliteConnection, path: str) -> None:
         raise FileDamaged(path, f"it has {actual:,} bytes and should have {expected:,}")
 
 
+def _check_log(connection: SqliteConnection, path: str, vfs: str | None) -> None:
+    """Raise LogMismatch if the log beside a file certainly belongs to another state of it."""
+    # One transaction for both reads: no other process can begin a log meanwhile.
+    connection.execute("BEGIN")
+    try:
+        if not has_epoch(connection):
+            return
+        start = read_file_start(path, vfs, find_epoch_page(connection), APPLICATION_ID)
+        if not belongs(start.epoch, read_epoch(connection)):
+            advice = f"If this copy is the right one, remove {path}-wal and {path}-shm"
+            raise LogMismatch(path, f"{advice}, or put it in place with `keyfold restore`.")
+    finally:
+        connection.execute("ROLLBACK")
+
+
 def _create_metadata(connection: SqliteConnection, path: str) -> None:
-    if _pragma(connection, "application_id") == APPLICATION_ID:
+    if _pragma(connection, "application_id") == APPLICATION_ID and has_epoch(connection):
         return
     # This happens before the file has a write-ahead log, so that the header identifies it as
     # ours from the start.
@@ -297,6 +323,7 @@ def _create_metadata(connection: SqliteConnection, path: str) -> None:
         connection.execute(_CREATE_METADATA)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
+    ensure_epoch(connection)
     connection.execute("COMMIT")
 
 

@@ -11,7 +11,7 @@ import apsw
 from keyfold.engine.storage.connections import translate
 from keyfold.engine.storage.protocol import StorageReader
 from keyfold.engine.storage.view import View
-from keyfold.errors import EngineForked
+from keyfold.errors import EngineForked, KeyfoldError
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class HeldSnapshot:
         self._view, self._path = view, path
         self.lock = threading.Lock()
         self._is_inherited = False
+        self._fault: KeyfoldError | None = None
         try:
             view.begin("BEGIN")
             # A transaction sees the file as of its first read, so one is made at once.
@@ -38,10 +39,16 @@ class HeldSnapshot:
         with self.lock:
             if self._is_inherited:
                 raise EngineForked(self._path)
+            if self._fault is not None:
+                raise self._fault
             try:
                 return work(self._view)
             except apsw.Error as error:
                 raise translate(error, self._path) from error
+
+    def fail(self, fault: KeyfoldError) -> None:
+        """Make every later read raise `fault`."""
+        self._fault = fault
 
     def disown(self) -> View:
         """Stop using the connection, in a process that inherited it by a fork; return its view."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -10,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any, NoReturn, TypeVar
 
 import apsw
@@ -25,6 +27,7 @@ from keyfold.engine.storage.connections import (
     open_reader,
     translate,
 )
+from keyfold.engine.storage.file_watch import FileWatch
 from keyfold.engine.storage.protocol import (
     Durability,
     Entries,
@@ -39,9 +42,18 @@ from keyfold.engine.storage.protocol import (
 )
 from keyfold.engine.storage.snapshots import HeldSnapshot
 from keyfold.engine.storage.view import View
-from keyfold.errors import EngineClosed, EngineForked, FileDamaged, KeyfoldError
+from keyfold.errors import (
+    EngineClosed,
+    EngineForked,
+    FileDamaged,
+    FileFailed,
+    FileReplaced,
+    KeyfoldError,
+)
 
 T = TypeVar("T")
+
+_log = logging.getLogger("keyfold.engine")
 
 
 class _Ticket:
@@ -90,7 +102,10 @@ class SqliteStorage:
         # Whether a read transaction is open that several reads share.
         self._is_view_held = False
         self._must_roll_back = False
-        self._lock: threading.Lock | _UnusableLock = threading.Lock()
+        self._mutex = threading.Lock()
+        # Normally the lock above. Once this storage is unusable, it raises the reason.
+        self._lock: threading.Lock | _UnusableLock = self._mutex
+        self._is_closed = False
         # Reads during a commit take turns, so that a fork can wait until no thread is inside
         # SQLite. So do long reads.
         self._secondary_lock = threading.Lock()
@@ -99,8 +114,11 @@ class SqliteStorage:
         self._in_file = durability != "memory"
         self._secondary_view: View | None = None
         self._snapshots: list[HeldSnapshot] = []
-        self._checkpointer = Checkpointer(self._open_reader)
-        if not self._in_file:
+        self._checkpointer = Checkpointer(self._open_reader, self._find_fault)
+        self._watch: FileWatch | None = None
+        if self._in_file:
+            self._watch = self._open_watch()
+        else:
             # A database in memory has no log.
             self._checkpointer.due_pages = sys.maxsize
         _OPEN.add(self)
@@ -111,7 +129,7 @@ class SqliteStorage:
             try:
                 return self._view.get(rows, key)
             except apsw.Error as error:
-                raise translate(error, self._path) from error
+                raise self._translate(error) from error
             finally:
                 lock.release()
         return self._read_secondary(lambda reader: reader.get(rows, key))
@@ -122,7 +140,7 @@ class SqliteStorage:
             try:
                 return self._view.read_span(rows, span, limit=limit, max_bytes=max_bytes)
             except apsw.Error as error:
-                raise translate(error, self._path) from error
+                raise self._translate(error) from error
             finally:
                 lock.release()
         return self._read_secondary(
@@ -137,7 +155,7 @@ class SqliteStorage:
             try:
                 return self._view.read_values(rows, span, limit=limit, max_bytes=max_bytes)
             except apsw.Error as error:
-                raise translate(error, self._path) from error
+                raise self._translate(error) from error
             finally:
                 lock.release()
         return None
@@ -159,12 +177,16 @@ class SqliteStorage:
         try:
             if self._is_view_held:
                 self._end_held_view()
+            watch = self._watch
+            is_watched = watch is not None and monotonic() >= watch.due_at
+            if is_watched:
+                self._check_file()
             view = self._view
             is_put = view.put(rows, key, value, size, entries, holds)
-            if view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.check_log(self._connection, view.written_pages)
+            if is_watched or view.written_pages >= self._checkpointer.due_pages:
+                self._after_commit(is_watched=is_watched)
         except apsw.Error as error:
-            raise translate(error, self._path) from error
+            raise self._translate(error) from error
         finally:
             lock.release()
         return is_put
@@ -216,7 +238,7 @@ class SqliteStorage:
                 connection = self._open_reader() if self._in_file else copy_memory(self._connection)
                 snapshot = HeldSnapshot(View(connection), self._path)
             except apsw.Error as error:
-                raise translate(error, self._path) from error
+                raise self._translate(error) from error
             self._snapshots.append(snapshot)
         try:
             yield snapshot
@@ -234,8 +256,7 @@ class SqliteStorage:
         view = self._view
         try:
             with self._lock:
-                if self._is_view_held:
-                    self._end_held_view()
+                is_watched = self._before_write()
                 try:
                     view.begin("BEGIN IMMEDIATE")
                     self._sharing, self._must_roll_back = threading.get_ident(), False
@@ -246,27 +267,29 @@ class SqliteStorage:
                 finally:
                     self._sharing = None
                     view.roll_back()
-                if view.written_pages >= self._checkpointer.due_pages:
-                    self._checkpointer.check_log(self._connection, view.written_pages)
+                self._after_commit(is_watched=is_watched)
         except apsw.Error as error:
-            raise translate(error, self._path) from error
+            raise self._translate(error) from error
 
     def hold_view(self) -> None:
         lock = self._lock
-        if not self._in_file or not lock.acquire(False):  # noqa: FBT003 - a lock's signature
+        # An unusable storage raises its error in the reads themselves.
+        if not self._in_file or isinstance(lock, _UnusableLock):
+            return
+        if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
             return
         try:
             if not self._is_view_held:
                 self._view.begin("BEGIN")
                 self._is_view_held = True
         except apsw.Error as error:
-            raise translate(error, self._path) from error
+            raise self._translate(error) from error
         finally:
             lock.release()
 
     def release_view(self) -> None:
         if self._is_view_held:
-            with self._lock:
+            with self._mutex:
                 self._end_held_view()
 
     def _end_held_view(self) -> None:
@@ -285,13 +308,16 @@ class SqliteStorage:
             self._busy_wait.may_wait = True
 
     def close(self) -> None:
-        lock = self._lock
-        if isinstance(lock, _UnusableLock):
+        if self._is_closed:
             return
         self._checkpointer.stop()
-        with lock, self._secondary_lock, self._long_read_lock:
+        with self._mutex, self._secondary_lock, self._long_read_lock:
+            self._is_closed = True
+            self._find_fault()
             self._lock = _UnusableLock(EngineClosed(self._path))
             _OPEN.discard(self)
+            if self._watch is not None:
+                self._watch.close()
             if self._secondary_view is not None:
                 self._secondary_view.close()
             while self._snapshots:
@@ -301,8 +327,7 @@ class SqliteStorage:
 
     def locks(self) -> Iterator[threading.Lock]:
         """Return all locks of this storage; a thread inside SQLite holds at least one of them."""
-        if not isinstance(self._lock, _UnusableLock):
-            yield self._lock
+        yield self._mutex
         # No snapshot can be added meanwhile: that needs the first lock, which the caller holds.
         yield from [snapshot.lock for snapshot in self._snapshots]
         yield from (self._secondary_lock, self._long_read_lock, self._checkpointer.lock)
@@ -313,6 +338,7 @@ class SqliteStorage:
         SQLite's connections must be neither used nor closed there, so they are kept from
         ever being freed.
         """
+        self._is_closed = True
         self._lock = _UnusableLock(EngineForked(self._path))
         # The old locks are held by threads that this process does not have.
         self._secondary_lock, self._long_read_lock = threading.Lock(), threading.Lock()
@@ -323,16 +349,87 @@ class SqliteStorage:
 
         snapshots = [snapshot.disown() for snapshot in self._snapshots]
         self._snapshots.clear()
-        for view in (self._view, self._secondary_view, *snapshots):
-            if view is not None:
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
+        for each in (self._view, self._secondary_view, self._watch, *snapshots):
+            if each is not None:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
+
+    def check_file(self) -> None:
+        """Raise FileReplaced if the file was deleted, replaced or truncated since it was opened."""
+        if self._find_fault() is not None or isinstance(self._lock, _UnusableLock):
+            self._lock.acquire()
+
+    def _open_watch(self) -> FileWatch:
+        try:
+            return FileWatch(self._path, self._vfs, self._connection, self.durability)
+        except BaseException as error:
+            self._view.close()
+            if isinstance(error, apsw.Error):
+                raise translate(error, self._path) from error
+            if isinstance(error, FileNotFoundError):
+                raise FileReplaced(self._path, "it was deleted or moved") from error
+            raise
+
+    def _before_write(self) -> bool:
+        """Check the file, if that is due; return whether it was. The caller holds the lock."""
+        if self._is_view_held:
+            self._end_held_view()
+        watch = self._watch
+        if watch is None or monotonic() < watch.due_at:
+            return False
+        self._check_file()
+        return True
+
+    def _after_commit(self, *, is_watched: bool) -> None:
+        """Do what is due after a commit, before it is acknowledged. The caller holds the lock."""
+        if is_watched and self._watch is not None:
+            self._watch.stamp_log(self._connection)
+        if self._view.written_pages >= self._checkpointer.due_pages:
+            self._checkpointer.check_log(self._connection, self._view.written_pages)
+
+    def _check_file(self) -> None:
+        assert self._watch is not None  # only files are checked
+        try:
+            self._watch.check(self._connection)
+        except FileReplaced as fault:
+            self._give_up(fault)
+            raise
+
+    def _find_fault(self) -> FileReplaced | None:
+        """Return an error if the file is certainly not the one that was opened.
+
+        Any thread may call this, with or without the lock.
+        """
+        if self._watch is None or isinstance(self._lock, _UnusableLock):
+            return None
+        fault = self._watch.find_fault()
+        if fault is not None:
+            self._give_up(fault)
+        return fault
+
+    def _give_up(self, fault: FileReplaced) -> None:
+        """Make everything raise `fault` until the storage is closed, and never touch the file."""
+        if isinstance(self._lock, _UnusableLock):
+            return
+        # Closing would fold the log into whatever the file is now.
+        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._lock = _UnusableLock(fault)
+        for snapshot in list(self._snapshots):
+            snapshot.fail(fault)
+        _log.error("%s", fault)
+
+    def _translate(self, error: apsw.Error) -> Exception:
+        """Return the error of ours that an SQLite error stands for."""
+        translated = translate(error, self._path)
+        if isinstance(translated, FileDamaged | FileFailed):
+            # A file that was replaced looks damaged.
+            return self._find_fault() or translated
+        return translated
 
     def _write_alone(self, work: Callable[[StorageWriter], T]) -> T:
         """Run and commit `work` when no other thread waits; the caller holds the lock."""
         view = self._view
         try:
-            if self._is_view_held:
-                self._end_held_view()
+            is_watched = self._before_write()
             try:
                 view.begin("BEGIN IMMEDIATE")
                 result = work(view)
@@ -341,10 +438,9 @@ class SqliteStorage:
                 # BaseException: no transaction may stay open after an interrupt either.
                 view.roll_back()
                 raise
-            if view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.check_log(self._connection, view.written_pages)
+            self._after_commit(is_watched=is_watched)
         except apsw.Error as error:
-            raise translate(error, self._path) from error
+            raise self._translate(error) from error
         return result
 
     def _write_shared(self, work: Callable[[StorageWriter], T]) -> T:
@@ -361,7 +457,7 @@ class SqliteStorage:
                 self._must_roll_back = True
                 raise SharingFailed from error
             if isinstance(error, apsw.Error):
-                raise translate(error, self._path) from error
+                raise self._translate(error) from error
             raise
 
     def _commit_waiting(self) -> None:
@@ -369,10 +465,14 @@ class SqliteStorage:
         batch: list[_Ticket] = []
         while self._waiting:
             batch.append(self._waiting.popleft())
-        if isinstance(self._lock, _UnusableLock):
-            # The storage was closed while these waited.
+        try:
+            # Raises an error if the storage was closed while these waited, or its file replaced.
+            if isinstance(self._lock, _UnusableLock):
+                self._lock.acquire()
+            is_watched = self._before_write()
+        except KeyfoldError as error:
             for ticket in batch:
-                ticket.finish(EngineClosed(self._path))
+                ticket.finish(error)
             return
         try:
             failed = self._run_together(batch)
@@ -382,8 +482,7 @@ class SqliteStorage:
                 for ticket in batch:
                     if ticket is not failed:
                         self._run_together([ticket])
-            if self._view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.check_log(self._connection, self._view.written_pages)
+            self._after_commit(is_watched=is_watched)
         except BaseException:
             # This thread was interrupted: put unfinished work back, for other threads to run.
             self._waiting.extendleft(ticket for ticket in reversed(batch) if not ticket.is_done)
@@ -393,8 +492,6 @@ class SqliteStorage:
         """Run and commit `batch`; return the ticket whose failure prevented that, if any."""
         view = self._view
         is_committing = False
-        if self._is_view_held:
-            self._end_held_view()
         try:
             view.begin("BEGIN IMMEDIATE")
             for ticket in batch:
@@ -405,7 +502,7 @@ class SqliteStorage:
                 except Exception as error:  # noqa: BLE001 - any error is raised in its caller
                     ticket.error = error
                     if isinstance(error, apsw.Error):
-                        ticket.error = translate(error, self._path)
+                        ticket.error = self._translate(error)
                     if view.written_pages != before or not view.is_in_transaction:
                         # It has written something, or SQLite rolled back, as it does when a disk
                         # fails.
@@ -416,7 +513,7 @@ class SqliteStorage:
         except apsw.Error as error:
             view.roll_back()
             for ticket in batch:
-                ticket.finish(translate(error, self._path))
+                ticket.finish(self._translate(error))
         finally:
             if is_committing and not view.is_in_transaction:
                 # In `finally`, since an interrupt may come right after the commit: committed
@@ -453,7 +550,7 @@ class SqliteStorage:
             finally:
                 view.roll_back()
         except apsw.Error as error:
-            raise translate(error, self._path) from error
+            raise self._translate(error) from error
         except UnicodeDecodeError as error:
             raise FileDamaged(self._path, "a name is not valid UTF-8") from error
 
@@ -468,7 +565,8 @@ class _UnusableLock:
         self._error = error
 
     def acquire(self, blocking: bool = True) -> NoReturn:  # noqa: ARG002, FBT001, FBT002 - a lock's signature
-        raise self._error
+        # A new error each time: one that is raised again and again collects tracebacks.
+        raise type(self._error)(*self._error.args)
 
     def release(self) -> None:
         """Nothing was acquired."""

@@ -9,6 +9,7 @@ import apsw
 
 from keyfold.clocks import Clock
 from keyfold.engine.storage.connections import LOG_FORMAT, Binding, Cursor, SqliteConnection
+from keyfold.engine.storage.epochs import read_epoch
 from keyfold.engine.storage.log_statements import create_log_statements, log_statements
 from keyfold.engine.storage.protocol import (
     EMPTY_PAGE,
@@ -315,10 +316,13 @@ class View:
 
     def check_structure(self) -> list[str]:
         found = self._cursor.execute("PRAGMA integrity_check(100)").fetchall()
-        return [str(message) for (message,) in found if message != "ok"]
+        problems = [str(message) for (message,) in found if message != "ok"]
+        if read_epoch(self._connection) is None:
+            problems.append("its epoch cannot be read")
+        return problems
 
     def has_rows(self) -> bool:
-        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name <> 'books' LIMIT 1"
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('books', 'epoch') LIMIT 1"
         return bool(self._cursor.execute(query).fetchall())
 
     def begin(self, kind: str) -> None:

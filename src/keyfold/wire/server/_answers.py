@@ -12,7 +12,7 @@ from zlib import crc32
 import orjson
 
 from keyfold.api.bodies import render_error
-from keyfold.errors import FileBusy, KeyfoldError, ServiceError
+from keyfold.errors import FileBusy, FileReplaced, KeyfoldError, ServiceError
 
 AMZ_JSON = b"application/x-amz-json-1.0"
 JSON = b"application/json"
@@ -57,6 +57,8 @@ def answer_error(error: KeyfoldError, content_type: bytes = AMZ_JSON) -> Answer:
         return Answer(error.status, render_error(error), content_type, error=error.type)
     if isinstance(error, FileBusy):
         return answer_unavailable(str(error))
+    if isinstance(error, FileReplaced):
+        return answer_unavailable("the database file was replaced; the server must be restarted")
     return answer_failure(str(error))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from keyfold.api.bodies import parse_body
-from keyfold.errors import ServiceError
+from keyfold.errors import KeyfoldError, ServiceError
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error, answer_failure
 from keyfold.wire.server._capacity import ask_for_capacity
@@ -107,6 +108,12 @@ class ServerState:
         self.writer.tick()
         for client in list(self.clients):
             client.sweep(self.now)
+        engine = self.scheduler.engine
+        if engine is not None:
+            # Writes check the file; a server that is only read must notice as well. The engine
+            # logs it, and refuses everything from then on.
+            with suppress(KeyfoldError):
+                engine.check_file()
 
     def stop(self) -> None:
         """Close every connection once its complete requests are answered."""

@@ -243,7 +243,7 @@ def test_the_tables_of_a_file_have_the_names_that_earlier_versions_gave_them(pat
     Engine.open(path).close()
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT name, sql FROM sqlite_schema").fetchall()
-    assert [name for name, _ in found] == ["books"]
+    assert [name for name, _ in found] == ["books", "epoch"]
     assert " ".join(found[0][1].split()) == (
         "CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL, "
         "PRIMARY KEY (kind, name)) WITHOUT ROWID"
