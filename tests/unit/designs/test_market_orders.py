@@ -152,6 +152,27 @@ def test_the_price_of_an_order_is_that_of_the_product(shop: Database) -> None:
     assert stored.total == Decimal("2.1")
 
 
+def test_the_total_of_an_order_is_exact(shop: Database) -> None:
+    def order_of_price(price: str) -> Decimal | None:
+        changes = market.ProductChanges(price=Decimal(price))
+        shop.run(market.change_product(SELLER, APPLE, changes))
+        cart = Cart(
+            user=RABINOVICH,
+            cart=CartId.at(START),
+            lines={APPLE: CartLine(seller=SELLER, quantity=10**8 + 1)},
+        )
+        shop.run(cart.put())
+        order = OrderId.at(START)
+        shop.run(market.place_order(cart, order, None))
+        stored = shop.run(Order.get(user=RABINOVICH, order=order).consistent())
+        return stored and stored.total
+
+    with pytest.raises(TransactionInvalid, match="more than 38 digits"):
+        order_of_price("1" * 32)
+    # Python's default context would round it to 28 digits.
+    assert order_of_price("1" * 27 + ".12") == Decimal("11111111222222222222222222223111111.12")
+
+
 def test_an_order_at_a_price_that_changes_meanwhile_is_not_placed(shop: Database) -> None:
     request = market.place_order(CART, OrderId.at(START), "2025-3")
     found = shop.run(request.first)

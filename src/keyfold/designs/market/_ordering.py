@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,9 @@ from keyfold.requests import Chain
 # A transaction has at most 100 actions: the order, the guard of its id, the cart, and for each line
 # the line and the check of its product.
 MAX_ORDER_LINES = 48
+
+# Python rounds to 28 digits; DynamoDB's numbers have up to 38.
+_EXACT = Context(prec=38, traps=[Inexact])
 
 _EXAMPLE_CART = Cart(
     user="rabinovich",
@@ -59,7 +62,8 @@ def place_order(
     fails if another order has the same business id. With a `ttl`, the order and its lines expire.
 
     Raises TransactionInvalid for an empty cart, and for one of more than 48 lines; when it runs,
-    NotFound for a product that is gone, and FieldNotRecorded for one without a price.
+    also for a total of more than 38 digits, NotFound for a product that is gone, and
+    FieldNotRecorded for one without a price.
     """
     if not cart.lines:
         raise TransactionInvalid(f"{cart.cart} is empty", "Put something into it.")
@@ -80,11 +84,9 @@ def _place(cart: Cart, order: Order, found: Sequence[Product | None]) -> Transac
     """Return the transaction that places an order of the products that were found."""
     lines: list[OrderLine] = []
     checks: list[Check] = []
-    total = Decimal()
     pairs = zip(sorted(cart.lines.items()), found, strict=True)
     for number, ((key, wanted), product) in enumerate(pairs, start=1):
         name, price = _name_and_price(key, wanted, product)
-        total += price * wanted.quantity
         line = OrderLine(
             user=cart.user,
             order=order.order,
@@ -100,11 +102,24 @@ def _place(cart: Cart, order: Order, found: Sequence[Product | None]) -> Transac
         is_same = Product.f.price.eq(price)
         checks.append(Product.check(is_same, user=wanted.seller, product=key))
     return transaction(
-        order.model_copy(update={"total": total}).create(),
+        order.model_copy(update={"total": _total_of(lines)}).create(),
         *(line.create() for line in lines),
         *checks,
         cart.change(lines={}),
     )
+
+
+def _total_of(lines: Sequence[OrderLine]) -> Decimal:
+    """Return what lines with prices and quantities cost, exactly."""
+    total = Decimal()
+    try:
+        for line in lines:
+            cost = _EXACT.multiply(line.price or Decimal(), Decimal(line.quantity or 0))
+            total = _EXACT.add(total, cost)
+    except Inexact:
+        fact = "the total of the order has more than 38 digits, which no number may have"
+        raise TransactionInvalid(fact, "Order less.") from None
+    return total
 
 
 def _name_and_price(
