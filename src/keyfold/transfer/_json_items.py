@@ -37,14 +37,29 @@ class NumberText(str):
 
 
 def parse_exactly(text: str | bytes) -> Any:
-    """Return a JSON value with its numbers as they are written; raises ValueError.
+    """Return a JSON value with its numbers as they are written.
+
+    Raises ValueError, also for an object with two members of one name.
 
     >>> parse_exactly('[0.85, 12345678901234567890123456789012345678]')
     ['0.85', '12345678901234567890123456789012345678']
     """
     return json.loads(
-        text, parse_float=NumberText, parse_int=NumberText, parse_constant=refuse_constant
+        text,
+        parse_float=NumberText,
+        parse_int=NumberText,
+        parse_constant=refuse_constant,
+        object_pairs_hook=_make_object,
     )
+
+
+def _make_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(members)
+    if len(made) < len(members):
+        names = [name for name, _ in members]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has {twice!r:.80} twice")
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +99,22 @@ class ItemReader:
             return reject_text("it is not a JSON object", text)
         item = unwrap(cast(dict[str, Any], read), self.keys[0])
         # Numbers of plain JSON are floats here, so it is read once more.
-        return self._read_exactly(text) if self._is_plain(item) else check_item(item)
+        return self._read_exactly(text) if self._is_plain(item) else _check(item, text)
 
     def _read_exactly(self, text: bytes) -> Item | Reject:
         try:
             read = parse_exactly(text)
         except RecursionError:
-            return reject_text("it is nested too deeply", text)
+            return _reject_nested(text)
         except ValueError as error:
             return reject_text(f"it is not JSON: {describe_error(error)}", text)
         if not isinstance(read, dict):
             return reject_text("it is not a JSON object", text)
         plain = unwrap(cast(dict[str, Any], read), self.keys[0])
-        return check_item(self._from_plain(plain))
+        try:
+            return _check(self._from_plain(plain), text)
+        except RecursionError:
+            return _reject_nested(text)
 
     def _is_plain(self, item: Mapping[str, Any]) -> bool:
         if self.keys[0] in item:
@@ -213,6 +231,22 @@ def check_item(item: dict[str, Any]) -> Item | Reject:
         return normalise_item(item)[0]
     except ServiceError as error:
         return Reject(error.message, item)
+
+
+def _check(item: dict[str, Any], text: bytes) -> Item | Reject:
+    """Return an item that was read from a text, as `check_item` does."""
+    found = check_item(item)
+    if isinstance(found, Reject):
+        try:
+            orjson.dumps(item)
+        except TypeError:
+            # It has half of a surrogate pair, or is nested too deeply, for a file of rejects.
+            return reject_text(found.reason, text)
+    return found
+
+
+def _reject_nested(text: bytes) -> Reject:
+    return reject_text("it is nested too deeply", text)
 
 
 def reject_text(reason: str, text: bytes) -> Reject:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from keyfold.errors import ServiceError, TargetNotEmpty, WriteRefused
 from keyfold.model import Table
-from keyfold.model._keys import identify
 from keyfold.model._schemas import EntitySchema
 from keyfold.store._guarded_writes import find_invalid, plan_guarded_put
 from keyfold.store._unique_marker import complete_names, find_marker
 from keyfold.transfer._calls import Caller, describe_table
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._sources import ItemSource, TableSource
-from keyfold.values import Item, normalise_item, restore_binaries
+from keyfold.values import Item, normalise_item, restore_binaries, to_json
 
 _MAX_WRITES = 25
 
@@ -147,7 +146,7 @@ class TableTarget:
         """Write a batch; items the service refuses become rejects with its message."""
         accepted: list[ClassifiedItem] = []
         rejects: list[Reject] = []
-        for different in _split_by_key(items, self._name, self._key):
+        for different in _split_by_key(items, self._key):
             chunks = [
                 different[offset : offset + self._chunk]
                 for offset in range(0, len(different), self._chunk)
@@ -243,14 +242,15 @@ class TableTarget:
 
 
 def _split_by_key(
-    items: Sequence[ClassifiedItem], table: str, key: Sequence[str]
+    items: Sequence[ClassifiedItem], key: Sequence[str]
 ) -> Iterator[list[ClassifiedItem]]:
     """Split items into groups with distinct keys: BatchWriteItem refuses duplicate keys."""
     group: list[ClassifiedItem] = []
-    seen: set[Hashable] = set()
+    seen: set[bytes] = set()
     for each in items:
         key_item = {name: each.item[name] for name in key if name in each.item}
-        identity = identify(table, normalise_item(key_item)[0])
+        # Any value can be hashed as JSON. The service refuses those that cannot be keys.
+        identity = to_json(normalise_item(key_item)[0])
         if identity in seen:
             yield group
             group, seen = [], set()

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from pydantic import BaseModel
 
@@ -86,6 +87,10 @@ def test_numbers_are_kept_exactly(written: str, stored: str) -> None:
         (b'{"pk": "a", "n": }', "it is not JSON: Expecting value at '}'"),
         (b'["pk"]', "it is not a JSON object"),
         (b'{"pk": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "it is nested too deeply"),
+        (b'{"pk": "a", "x": ' + b"[" * 700 + b"]" * 700 + b"}", "it is nested too deeply"),
+        (b'{"pk": "a", "x": ' + b"[" * 200 + b"]" * 200 + b"}", "Nesting Levels have exceeded"),
+        (b'{"pk": "a", "x": "\\ud800"}', "Invalid UTF-16 surrogate"),
+        (b'{"pk": "a", "n": 1, "n": 2}', "it is not JSON: an object has 'n' twice"),
         (b'{"pk": {"S": "a"}, "x": {"Q": "1"}}', "Supplied AttributeValue"),
         (b'{"pk": {"S": "a"}, "x": 1}', "Unexpected value type in payload"),
     ],
@@ -95,6 +100,15 @@ def test_what_cannot_be_stored_is_rejected(text: bytes, reason: str) -> None:
     assert isinstance(read, Reject)
     assert read.reason.startswith(reason)
     assert read.item is not None or read.line is not None
+    # It can be written to a file of rejects.
+    assert orjson.dumps(read.item)
+
+
+def test_a_key_of_any_type_is_rejected_by_the_service(tmp_path: Path) -> None:
+    file = tmp_path / "orders.json"
+    file.write_text('{"pk": "a", "sk": {"S": "b"}}')
+    with open_shop() as engine:
+        assert load(file, engine, is_declared=False).rejects == 1
 
 
 def test_the_partition_key_tells_plain_json_from_dynamodb_json() -> None:
