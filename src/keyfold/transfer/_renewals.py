@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError
-from keyfold.expressions import And, Comparison, FunctionCall, Path, RequestPrinter
+from keyfold.expressions import And, Comparison, Condition, FunctionCall, Path, RequestPrinter
 from keyfold.expressions.comparison import are_equal
 from keyfold.model import Table
 from keyfold.model._formatting import show_item
@@ -32,16 +32,22 @@ class ItemMove:
     new_key: Item
     old: Item = field(repr=False)
     new: Item = field(repr=False)
+    # Declared attributes that the item does not have.
+    absent: tuple[str, ...] = field(default=(), repr=False)
 
     def to_request(self, table: str) -> dict[str, Any]:
         """Return the transaction that moves the item, if it is unchanged and its new key is free."""
         partition = Path((next(iter(self.key)),))
         is_free = FunctionCall("attribute_not_exists", (partition,))
         exists = FunctionCall("attribute_exists", (partition,))
-        unchanged = [
+        unchanged: list[Condition] = [
             Comparison("=", Path((name,)), value)
             for name, value in self.old.items()
             if name not in self.key
+        ]
+        # What another program adds meanwhile would be lost.
+        unchanged += [
+            FunctionCall("attribute_not_exists", (Path((name,)),)) for name in self.absent
         ]
         put, delete = RequestPrinter(), RequestPrinter()
         put_body: dict[str, Any] = {
@@ -96,7 +102,8 @@ def find_move(table: Table, item: Item) -> ItemMove | None:
         )
     new = _make_item(schema, moved)
     key, new_key = ({name: each[name] for name in table.key.names} for each in (item, new))
-    return ItemMove(schema.name, key, new_key, item, new)
+    absent = tuple(sorted(schema.declared_names - item.keys()))
+    return ItemMove(schema.name, key, new_key, item, new, absent)
 
 
 def renew_item(table: Table, item: Item) -> tuple[str, Item]:

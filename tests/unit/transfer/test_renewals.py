@@ -13,7 +13,7 @@ import pytest
 from keyfold import Entity, Index, Key, Table, attr, part
 from keyfold.engine import Engine
 from keyfold.model._schemas import ItemMismatch
-from keyfold.transfer import TableLocation, copy_table, load_table
+from keyfold.transfer import TableLocation, backfill_table, copy_table, load_table
 from keyfold.transfer._renewals import renew_item
 from keyfold.values import Item
 from tests.unit.transfer.shop import location, options
@@ -35,6 +35,7 @@ class Meeting(Entity, table=clubs, key=("{club}", "M#{time}")):
     club: str = part()
     time: str = part()
     at: datetime
+    room: str | None = None
 
     @classmethod
     def upgrade(cls, stored: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +72,35 @@ def test_an_upgrade_may_give_another_key() -> None:
     new = Meeting(club="c", time="2026-01-02T03:04", at=at).put().to_dynamodb()["Item"]
     assert current({**new, "sk": {"S": "M#2026-01-02 03:04"}}) == new
     assert current(new) is new
+
+
+class InterferingBeforeMove:
+    """Adds an attribute to an item, as another program might, right before it is first moved."""
+
+    def __init__(self, engine: Engine, key: Item) -> None:
+        self._engine, self._key, self._is_done = engine, key, False
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if operation == "TransactWriteItems" and not self._is_done:
+            self._is_done = True
+            added = {":r": {"S": "Hall"}}
+            body = {"UpdateExpression": "SET room = :r", "ExpressionAttributeValues": added}
+            self._engine.execute("UpdateItem", {"TableName": "Shop", "Key": self._key, **body})
+        return self._engine.execute(operation, request)
+
+
+def test_what_is_added_before_an_item_is_moved_is_not_lost(tmp_path: Path) -> None:
+    new = Meeting(club="c", time="2026-01-02T03:04", at=datetime(2026, 1, 2, tzinfo=UTC))
+    item = {**new.put().to_dynamodb()["Item"], "sk": {"S": "M#2026-01-02 03:04"}}
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", clubs.to_dynamodb())
+        engine.execute("PutItem", {"TableName": "Shop", "Item": item})
+        key = {name: item[name] for name in ("pk", "sk")}
+        busy = TableLocation(InterferingBeforeMove(engine, key), "memory", "Shop")
+        summary = backfill_table(busy, clubs, options(tmp_path))
+        assert summary.changed == {"Meeting": 1}
+        [moved] = engine.execute("Scan", {"TableName": "Shop"})["Items"]
+    assert moved == {**new.put().to_dynamodb()["Item"], "room": {"S": "Hall"}}
 
 
 @pytest.mark.parametrize(
