@@ -21,6 +21,7 @@ EXAMPLES = (
     "keyfold serve shop.db --expiry-grace 30m",
     "keyfold serve shop.db --tls-cert cert.pem --tls-key key.pem",
     "keyfold serve shop.db --auth keys.toml --table shop.tables:market",
+    "keyfold serve shop.db --allow-host host.docker.internal",
     "keyfold serve shop.db --policy policy.json --id user=ada",
 )
 
@@ -102,6 +103,28 @@ def serve(
             metavar="NAME=VALUE",
         ),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another name of the server that clients may use, such as host.docker.internal. "
+            "Loopback names are always accepted. Repeatable.",
+            metavar="NAME",
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An origin whose web pages may use the server, such as https://app.example. Those "
+            "of this machine always may. Repeatable.",
+            metavar="ORIGIN",
+        ),
+    ] = None,
+    insecure: Annotated[
+        bool,
+        typer.Option(
+            "--insecure", help="Serve other machines without --auth: anybody may do everything."
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the line that reports readiness as JSON.")
     ] = False,
@@ -117,6 +140,7 @@ def serve(
     from keyfold.cli._ids import read_ids
     from keyfold.cli._tables import find_project, find_tables
     from keyfold.store import make_write_checks
+    from keyfold.wire.server._browsers import BrowserRules, check_exposure
     from keyfold.wire.server._process import ProcessSettings, run_server
     from keyfold.wire.server._server import bind
 
@@ -141,6 +165,9 @@ def serve(
         auth=None if auth is None else str(auth),
         policy=None if policy is None else str(policy),
         ids=read_ids(ids or ()),
+        allow_host=allow_host or (),
+        allow_origin=allow_origin or (),
+        insecure=insecure,
     )
     declared = [found for path in table or () for found in find_tables(None, path)]
     checks = make_write_checks(declared)
@@ -148,6 +175,9 @@ def serve(
     with bind(host, port) as listener:
         scheme = "http" if tls_cert is None else "https"
         bound_host, bound_port = listener.getsockname()[:2]
+        check_exposure(bound_host, has_keys=auth is not None, insecure=insecure)
+        # An invalid option is reported here, before a file is created or a worker started.
+        BrowserRules(settings.allow_host, settings.allow_origin)
         shown_host = f"[{bound_host}]" if ":" in bound_host else bound_host
         url = f"{scheme}://{shown_host}:{bound_port}"
 

@@ -88,6 +88,7 @@ class ServerConnection(asyncio.Protocol):
         "_is_prompt",
         "_is_pumping",
         "_is_stalled",
+        "_known_hosts",
         "_parser",
         "_raw_headers",
         "_refusal",
@@ -107,6 +108,7 @@ class ServerConnection(asyncio.Protocol):
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
+        self._known_hosts = state.browsers.known_hosts
         self._headers: Headers = {}
         # The parser calls `on_header` for each header; a Python method would double the cost.
         self._raw_headers: Headers = {}
@@ -228,6 +230,8 @@ class ServerConnection(asyncio.Protocol):
                 headers = dict(reversed(gathered))
             gathered.clear()
         self._headers = headers
+        if headers.get(b"host") not in self._known_hosts or b"origin" in headers:
+            self._check_browser(headers)
         if self._head_bytes > limits.head_bytes:
             # Part of the counted bytes may belong to the body.
             pairs = self._repeated or headers.items()
@@ -251,6 +255,12 @@ class ServerConnection(asyncio.Protocol):
             if expected.lower() != b"100-continue":
                 raise _StopParsing(answer_plain(417, "Expectation failed"))
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _check_browser(self, headers: Headers) -> None:
+        host, origin = headers.get(b"host"), headers.get(b"origin")
+        refusal = self._state.browsers.find_refusal(host, origin)
+        if refusal is not None:
+            raise _StopParsing(refusal)
 
     def on_body(self, body: bytes) -> None:
         state = self._state

@@ -41,6 +41,9 @@ class ProcessSettings:
     auth: str | None = None
     policy: str | None = None
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    allow_host: Sequence[str] = ()
+    allow_origin: Sequence[str] = ()
+    insecure: bool = False
 
 
 class TableRules(NamedTuple):
@@ -83,6 +86,9 @@ def run_server(
             metrics=metrics if settings.has_metrics else None,
             access_log=sys.stdout if settings.has_access_log else None,
             gate=gate,
+            allow_host=settings.allow_host,
+            allow_origin=settings.allow_origin,
+            insecure=settings.insecure,
         )
 
         async def serve() -> None:

@@ -237,6 +237,9 @@ def _answer_preflight(headers: Headers) -> Answer:
     ):
         if asked in headers:
             lines.append(b"%b: %b\r\n" % (allowed, headers[asked]))
+    if headers.get(b"access-control-request-private-network") == b"true":
+        # A page from the internet asks for a server on the visitor's network.
+        lines.append(b"Access-Control-Allow-Private-Network: true\r\n")
     return Answer(200, b"", JSON, b"".join(lines))
 
 

@@ -6,13 +6,14 @@ import asyncio
 import socket
 import ssl
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TextIO
 
-from keyfold.errors import AddressUnavailable
+from keyfold.errors import AddressUnavailable, OptionInvalid
 from keyfold.wire.server._access_log import AccessLog
+from keyfold.wire.server._browsers import BrowserRules, check_exposure, is_loopback_address
 from keyfold.wire.server._connection import ServerConnection
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
@@ -36,6 +37,11 @@ class Server:
     Port 0 picks a free one; `url` has it once the server runs. `listener` is an already bound
     socket, in place of a host and port. A `gate` decides which requests are carried out; without
     one, all are. Stopping the server does not close the service.
+
+    Web pages cannot use the server, except those of this machine and of the origins in
+    `allow_origin`. On a loopback address, requests must name a loopback host, or one of `allow_host`;
+    on any other address, one of `allow_host` if there are some. An address that other machines reach
+    needs a gate, or `insecure=True`.
     """
 
     def __init__(
@@ -50,6 +56,9 @@ class Server:
         metrics: Metrics | None = None,
         access_log: TextIO | None = None,
         gate: Gate | None = None,
+        allow_host: Sequence[str] = (),
+        allow_origin: Sequence[str] = (),
+        insecure: bool = False,
     ) -> None:
         self._service = service
         self._host, self._port = host, port
@@ -59,6 +68,8 @@ class Server:
         self._metrics = metrics
         self._access_log = None if access_log is None else AccessLog(access_log)
         self._gate = gate
+        self._allow_host, self._allow_origin = allow_host, allow_origin
+        self._insecure = insecure
         self._server: asyncio.Server | None = None
         self._state: ServerState | None = None
         self._sweeping: asyncio.TimerHandle | None = None
@@ -75,6 +86,7 @@ class Server:
         loop = asyncio.get_running_loop()
         listener = self._listener or bind(self._host, self._port)
         self._host, self._port = listener.getsockname()[:2]
+        browsers = self._make_browser_rules(listener)
         scheduler = Scheduler(self._service, loop, waiting=self._limits.waiting)
         state = self._state = ServerState(
             scheduler,
@@ -82,6 +94,7 @@ class Server:
             metrics=self._metrics,
             access_log=self._access_log,
             gate=self._gate,
+            browsers=browsers,
         )
         self._server = await loop.create_server(
             lambda: ServerConnection(state), sock=listener, ssl=self._tls, backlog=_BACKLOG
@@ -124,6 +137,17 @@ class Server:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+    def _make_browser_rules(self, listener: socket.socket) -> BrowserRules:
+        try:
+            has_keys = self._gate is not None
+            check_exposure(self._host, has_keys=has_keys, insecure=self._insecure)
+            # Beyond loopback, only the operator knows the names of the server.
+            any_host = not self._allow_host and not is_loopback_address(self._host)
+            return BrowserRules(self._allow_host, self._allow_origin, any_host=any_host)
+        except OptionInvalid:
+            listener.close()
+            raise
 
     def _sweep(self) -> None:
         if self._state is not None:

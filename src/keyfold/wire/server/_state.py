@@ -13,6 +13,7 @@ from keyfold.api.bodies import parse_body
 from keyfold.errors import KeyfoldError, ServiceError
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error, answer_failure
+from keyfold.wire.server._browsers import BrowserRules
 from keyfold.wire.server._capacity import ask_for_capacity
 from keyfold.wire.server._encodings import BodyRefused
 from keyfold.wire.server._gate import Gate
@@ -64,6 +65,7 @@ class ServerState:
         metrics: Metrics | None,
         access_log: AccessLog | None,
         gate: Gate | None = None,
+        browsers: BrowserRules | None = None,
         monotonic: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.scheduler = scheduler
@@ -75,6 +77,7 @@ class ServerState:
         self.is_stopping = False
         self.is_watched = metrics is not None or access_log is not None
         self.gate = gate
+        self.browsers = browsers or BrowserRules()
         if gate is not None:
             scheduler.on_view = gate.end_sharing
         # Whether reads run on the event loop: not if something else than an engine is served.

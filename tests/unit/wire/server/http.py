@@ -9,6 +9,7 @@ from typing import Any
 
 from keyfold.engine import Engine
 from keyfold.wire.server import Limits
+from keyfold.wire.server._browsers import BrowserRules
 from keyfold.wire.server._connection import ServerConnection
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._scheduler import Scheduler, ServedEngine
@@ -132,7 +133,11 @@ class Wire:
     """Server state and connections without a network, on an event loop that does not run."""
 
     def __init__(
-        self, service: ServedEngine, limits: Limits | None = None, gate: Gate | None = None
+        self,
+        service: ServedEngine,
+        limits: Limits | None = None,
+        gate: Gate | None = None,
+        browsers: BrowserRules | None = None,
     ) -> None:
         self.clock = Clock()
         self.loop = asyncio.new_event_loop()
@@ -143,6 +148,7 @@ class Wire:
             metrics=None,
             access_log=None,
             gate=gate,
+            browsers=browsers or BrowserRules(any_host=True),
             monotonic=self.clock,
         )
 

@@ -312,7 +312,7 @@ def test_long_responses_are_compressed_on_request(wire: Wire) -> None:
 def test_cross_origin_requests_are_allowed(wire: Wire) -> None:
     preflight = write_request(
         {
-            "Origin": "http://example.com",
+            "Origin": "http://localhost:3000",
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "x-amz-target, authorization",
         },
@@ -325,7 +325,7 @@ def test_cross_origin_requests_are_allowed(wire: Wire) -> None:
     assert allowed.headers["access-control-allow-methods"] == "POST"
     assert allowed.headers["access-control-allow-headers"] == "x-amz-target, authorization"
     assert allowed.headers["access-control-max-age"] == "172800"
-    response = exchange(wire, get("a", Origin="http://example.com"))
+    response = exchange(wire, get("a", Origin="http://localhost:3000"))
     assert response.headers["access-control-allow-origin"] == "*"
     assert "x-amz-crc32" in response.headers["access-control-expose-headers"]
     assert "access-control-max-age" not in response.headers
