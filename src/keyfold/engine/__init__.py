@@ -11,7 +11,8 @@ from __future__ import annotations
 from keyfold.api import TableKeyNames
 from keyfold.engine.engine import Engine
 from keyfold.engine.insights.hot_keys import HotKey
+from keyfold.engine.items.work import NeedsThread
 from keyfold.engine.storage import Durability
 from keyfold.engine.verify import Problem
 
-__all__ = ["Durability", "Engine", "HotKey", "Problem", "TableKeyNames"]
+__all__ = ["Durability", "Engine", "HotKey", "NeedsThread", "Problem", "TableKeyNames"]

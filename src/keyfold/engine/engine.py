@@ -22,7 +22,12 @@ from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.hot_keys import HotKey
 from keyfold.engine.insights.usage import UsageMonitors
 from keyfold.engine.items.expiry import GRACE_IN_FILES, GRACE_IN_MEMORY
-from keyfold.engine.items.responses import PythonRendering, Rendering, WireRendering
+from keyfold.engine.items.responses import (
+    InlineRendering,
+    PythonRendering,
+    Rendering,
+    WireRendering,
+)
 from keyfold.engine.jobs import Jobs
 from keyfold.engine.operations import LOADED, LoadedOperation, load_operation
 from keyfold.engine.storage import (
@@ -61,7 +66,7 @@ _ATTEMPTS = 10
 
 _SECRET_BYTES = 32
 
-_PYTHON, _WIRE = PythonRendering(), WireRendering()
+_PYTHON, _WIRE, _INLINE = PythonRendering(), WireRendering(), InlineRendering()
 
 # Errors that processing a row can raise if it is JSON but not an item.
 _UNEXPECTED = (
@@ -250,6 +255,13 @@ class Engine:
         Returns a response for `orjson.dumps`: items may be fragments, copied from storage.
         """
         return self._execute(operation, request, _WIRE)
+
+    def read_inline(self, operation: str, request: Any) -> dict[str, Any]:
+        """Execute a read as `execute_parsed` does, on the server's event loop.
+
+        Raises NeedsThread if it is more work than other connections should wait for.
+        """
+        return self._execute(operation, request, _INLINE)
 
     def execute_together(
         self, calls: Sequence[tuple[str, Any]], *, may_wait: bool = True

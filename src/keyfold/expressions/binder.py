@@ -63,14 +63,17 @@ BoundOperand = Steps | AttributeValue | SizeOf
 class Binder:
     """Resolves the operands of one request, and collects the paths among them."""
 
-    __slots__ = ("_placeholders", "paths")
+    __slots__ = ("_placeholders", "bound", "paths")
 
     def __init__(self, placeholders: Placeholders) -> None:
         self._placeholders = placeholders
         self.paths: list[Steps] = []
+        # The number of operands.
+        self.bound = 0
 
     def bind(self, operand: Operand) -> BoundOperand:
         """Return the path or value of `operand`, with placeholders replaced; raises ExpressionFault."""
+        self.bound += 1
         if isinstance(operand, Path):
             steps = self._placeholders.resolve(operand)
             self.paths.append(steps)

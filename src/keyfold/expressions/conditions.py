@@ -73,6 +73,8 @@ class BoundCondition(NamedTuple):
     holds: Predicate
     paths: tuple[Steps, ...]
     """Every path that it mentions."""
+    weight: int = 0
+    """The number of operands that are evaluated for each item; 0 if only a few are."""
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -117,7 +119,7 @@ def compile_condition(
     """Bind a tree to the placeholders and compile it; raises ExpressionFault."""
     binder = Binder(placeholders)
     holds = _compile(condition, binder)
-    return BoundCondition(holds, tuple(binder.paths))
+    return BoundCondition(holds, tuple(binder.paths), binder.bound)
 
 
 def check_operator_count(count: int) -> None:

@@ -51,6 +51,8 @@ class FastCondition(NamedTuple):
     bind: Callable[[Values], Predicate | None]
     attributes: frozenset[str]
     placeholders: frozenset[str]
+    # The number of conditions that are evaluated for each item.
+    weight: int
 
 
 class _FastLeaf(NamedTuple):
@@ -122,7 +124,7 @@ def compile_fast_condition(text: str, placeholders: Placeholders) -> FastConditi
     used = frozenset(leaf.value for leaf in leaves if leaf.value is not None)
     if bind is None or any(len(placeholder) > MAX_PLACEHOLDER_LENGTH for placeholder in used):
         return None
-    return FastCondition(bind, frozenset(leaf.name for leaf in leaves), used)
+    return FastCondition(bind, frozenset(leaf.name for leaf in leaves), used, len(leaves))
 
 
 def _compile(node: Condition, placeholders: Placeholders, leaves: list[_FastLeaf]) -> _Bind | None:

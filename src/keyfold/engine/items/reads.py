@@ -11,11 +11,21 @@ import orjson
 from keyfold.capacity import read_units
 from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.work import (
+    INLINE_BYTES,
+    INLINE_ROWS,
+    PAGE_ROWS,
+    PAGE_WORK,
+    check_inline,
+    count_affordable,
+)
 from keyfold.engine.storage import Span, Storage
 from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.values import Item, item_size_bytes
 
 PAGE_BYTES = 1 << 20
+# An item's JSON is seldom this many times as long as its size.
+_JSON_FACTOR = 16
 
 
 class PageQuery(NamedTuple):
@@ -38,6 +48,10 @@ class PageQuery(NamedTuple):
     max_bytes: int = PAGE_BYTES
     # The partition, or item, that is read; set only for monitored tables, and not for scans.
     partition: Item | None = None
+    # The number of operands of the filter.
+    weight: int = 0
+    # Whether an event loop reads it, which raises NeedsThread for a long page.
+    is_inline: bool = False
 
 
 @dataclass(slots=True)
@@ -57,6 +71,8 @@ def read_page(
     Raises ThrottlingException if a monitored table has no read units left.
     """
     page = _Page()
+    if rendering.is_inline:
+        query = query._replace(is_inline=True)
     index, monitor = query.through, query.table.monitor
     if monitor is not None:
         monitor.admit("Read", "" if index is None else index.name, query.partition)
@@ -155,15 +171,20 @@ def cursor_key(
 
 def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[bytes]:
     """Read rows, and return the stored items that pass the filter, if there is one."""
-    limit, holds = query.limit, query.holds
+    limit, holds, weight = _row_limit(query), query.holds, query.weight
     values, sizes = storage.read_span(
         query.table.rows,
         query.span,
-        limit=-1 if limit is None else limit,
-        max_bytes=query.max_bytes,
+        limit=limit,
+        max_bytes=INLINE_BYTES if query.is_inline else query.max_bytes,
     )
+    if query.is_inline:
+        check_inline(values, weight)
     page.scanned = len(sizes)
     page.scanned_bytes = sum(sizes)
+    if holds is not None and page.scanned_bytes * weight > PAGE_WORK // _JSON_FACTOR:
+        _end_early(page, values, sizes, count_affordable(values, weight))
+        values = values[: page.scanned]
     if query.table.monitor is not None:
         _count_keys(query, [orjson.loads(value) for value in values])
     if values and (page.scanned == limit or page.scanned_bytes >= query.max_bytes):
@@ -174,21 +195,42 @@ def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[byt
     return [value for value in values if holds(loads(value))]
 
 
+def _end_early(page: _Page, values: Sequence[bytes], sizes: Sequence[int], affordable: int) -> None:
+    if affordable < len(values):
+        page.scanned = affordable
+        page.scanned_bytes = sum(sizes[:affordable])
+        page.last = values[affordable - 1]
+
+
+def _row_limit(query: PageQuery) -> int:
+    """Return how many rows to read; one more than an event loop may process, if it reads them."""
+    most = INLINE_ROWS + 1 if query.is_inline else PAGE_ROWS
+    return most if query.limit is None or query.limit > most else query.limit
+
+
 def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]:
     """Read rows as decoded items, for projections and for indexes that project only a part."""
     index, holds, project = query.through, query.holds, query.project
     partial = index is not None and index.projected is not None
     items: list[Item] = []
-    span = query.span
+    span, limit = query.span, _row_limit(query)
+    work_left = PAGE_WORK
     while True:
-        left = -1 if query.limit is None else query.limit - page.scanned
-        values, sizes = storage.read_span(query.table.rows, span, limit=left, max_bytes=PAGE_BYTES)
+        values, sizes = storage.read_span(
+            query.table.rows,
+            span,
+            limit=limit - page.scanned,
+            max_bytes=INLINE_BYTES if query.is_inline else PAGE_BYTES,
+        )
+        if query.is_inline:
+            check_inline(values, query.weight)
         read_bytes = 0
         item: Item = {}
         for value, row_bytes in zip(values, sizes, strict=True):
             item = orjson.loads(value)
             size = row_bytes
             read_bytes += size
+            work_left -= len(value) * (1 + query.weight)
             found = item
             if partial and index is not None:
                 held = index.project(item)
@@ -203,7 +245,7 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
                 _count_keys(query, [item])
             if holds is None or holds(found):
                 items.append(found if project is None else project(found))
-            if page.scanned == query.limit or page.scanned_bytes >= query.max_bytes:
+            if page.scanned == limit or page.scanned_bytes >= query.max_bytes or work_left <= 0:
                 page.last = value
                 return items
         if read_bytes < PAGE_BYTES or index is None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from keyfold.engine.items.work import INLINE_BYTES, NeedsThread
 from keyfold.engine.tables.table import Unreadable
 from keyfold.values import Item, restore_binaries
 
@@ -20,6 +21,11 @@ _BINARY = re.compile(rb'"BS?":').search
 
 class Rendering(Protocol):
     """Turns items into the form that a response holds."""
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether an event loop runs the operation; it raises NeedsThread if it is much work."""
+        ...
 
     def stored(self, value: bytes) -> Any:
         """Render an item from its stored bytes."""
@@ -40,6 +46,8 @@ class Rendering(Protocol):
 
 class PythonRendering:
     """Items as dicts, binaries as bytes."""
+
+    is_inline = False
 
     def stored(self, value: bytes) -> Item:
         item = orjson.loads(value)
@@ -64,6 +72,8 @@ class PythonRendering:
 class WireRendering:
     """Items as JSON, copied from storage if they are returned whole."""
 
+    is_inline = False
+
     def stored(self, value: bytes) -> orjson.Fragment:
         return orjson.Fragment(value)
 
@@ -75,6 +85,17 @@ class WireRendering:
 
     def items(self, items: list[Item]) -> list[Item]:
         return items
+
+
+class InlineRendering(WireRendering):
+    """The same for an event loop: it raises NeedsThread for a long item."""
+
+    is_inline = True
+
+    def stored(self, value: bytes) -> orjson.Fragment:
+        if len(value) > INLINE_BYTES:
+            raise NeedsThread
+        return orjson.Fragment(value)
 
 
 def _join(values: Sequence[bytes]) -> bytes:

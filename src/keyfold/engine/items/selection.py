@@ -30,6 +30,8 @@ class Selection(NamedTuple):
     project: Callable[[Item], Item] | None
     # Whether attributes are wanted that the local index does not project.
     fetches: bool
+    # The number of operands of the filter.
+    weight: int = 0
 
     def to_page(
         self, request: dict[str, Any], table: EngineTable, index: EngineIndex | None, span: Span
@@ -45,6 +47,7 @@ class Selection(NamedTuple):
             holds=self.holds,
             project=self.project,
             fetches=self.fetches,
+            weight=self.weight,
         )
 
 
@@ -83,6 +86,7 @@ def resolve_selection(
         holds=None if condition is None else condition.holds,
         project=None if projection is None else projection.apply,
         fetches=False,
+        weight=0 if condition is None else condition.weight,
     )
     if index is None or index.projected is None:
         return selection

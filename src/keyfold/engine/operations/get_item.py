@@ -12,6 +12,7 @@ from keyfold.engine.items.consumed_capacity import LEVELS
 from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
+from keyfold.engine.items.work import check_inline
 from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.expressions.parameters import FLAG_TYPES, check_expression_use, read_projection
 from keyfold.values import normalise_item
@@ -70,6 +71,8 @@ def get_item(
     row = context.storage.get(table.rows, row_key)
     response: dict[str, Any] = {}
     if row is not None:
+        if rendering.is_inline:
+            check_inline((row[0],))
         response["Item"] = (
             rendering.stored(row[0])
             if projection is None

@@ -21,6 +21,7 @@ from keyfold.engine.items.selection import (
     resolve_selection,
 )
 from keyfold.engine.items.spans import condition_span, partition_of, resume_span
+from keyfold.engine.items.work import INLINE_BYTES
 from keyfold.engine.storage import Span
 from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.errors import ValidationException
@@ -90,14 +91,17 @@ def try_fast_query(
     finds_one = index is None and not table.key.sort
     if level in _UNCOUNTED and plan.is_whole and plan.selection.wants_items:
         count = -1 if limit is None else limit
-        found = context.storage.read_values(table.rows, span, limit=count, max_bytes=PAGE_BYTES)
+        most = INLINE_BYTES if rendering.is_inline else PAGE_BYTES
+        found = context.storage.read_values(table.rows, span, limit=count, max_bytes=most)
         if found is not None:
             last = found[-1] if len(found) == limit and not finds_one else None
             return _respond(table, index, found, last, holds, rendering)
-    wants_items, _, project, fetches = plan.selection
+    wants_items, _, project, fetches, _ = plan.selection
     page = PageQuery(
         table, index, span, limit, bool(consistent), wants_items, holds, project, fetches, finds_one
     )
+    if plan.filter is not None:
+        page = page._replace(weight=plan.filter.weight)
     return read_page(context.storage, page, CapacityMeter(level), rendering)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from keyfold.engine.items.transactions import (
     member_key_fault_error,
     prepare_members,
 )
+from keyfold.engine.items.work import check_inline
 from keyfold.engine.storage import Row, StorageReader
 from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.errors import ValidationException
@@ -40,13 +42,11 @@ def transact_get_items(
     admit_all([(table, key) for (table, _), (key, _) in zip(targets, prepared, strict=True)])
 
     def work(reader: StorageReader) -> list[Row | None]:
-        return [reader.get(table.rows, row_key) for table, row_key in targets]
+        return _read_rows(reader, targets)
 
     rows = context.storage.read(work)
-    if sum(row[1] for row in rows if row is not None) > MAX_BYTES:
-        raise ValidationException(
-            "Aggregated size of all items in the transaction has exceeded the size limit"
-        )
+    if rendering.is_inline:
+        check_inline([row[0] for row in rows if row is not None])
     responses: list[dict[str, Any]] = []
     for (table, _), (key, projection), row in zip(targets, prepared, rows, strict=True):
         size = 0 if row is None else row[1]
@@ -57,6 +57,23 @@ def transact_get_items(
     response: dict[str, Any] = {"Responses": responses}
     meter.report_all(response, "Read")
     return response
+
+
+def _read_rows(
+    reader: StorageReader, targets: Sequence[tuple[EngineTable, bytes]]
+) -> list[Row | None]:
+    rows: list[Row | None] = []
+    size = 0
+    for table, row_key in targets:
+        row = reader.get(table.rows, row_key)
+        rows.append(row)
+        if row is not None:
+            size += row[1]
+            if size > MAX_BYTES:
+                raise ValidationException(
+                    "Aggregated size of all items in the transaction has exceeded the size limit"
+                )
+    return rows
 
 
 def _prepare(get: dict[str, Any]) -> tuple[Item, Projection | None]:

@@ -89,28 +89,18 @@ class View:
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         statement = walk_statement(rows, span, sized=True)
         bounds = span[:2] if span.after is None else (*span[:2], *span.after)
-        # Most pages are short, and fastest read in one step. The end of a long one is only known
-        # while reading; it is read again from its start by one statement, so that all of it is
-        # from the same point in time.
-        at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
-        rows_read: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
-        if not rows_read:
-            return EMPTY_PAGE
-        page: Page = tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportAssignmentType] - of two columns
+        # Counted while reading: rows that follow the page may have a hundred times its bytes.
+        page: list[tuple[Any, ...]] = []
         try:
-            if sum(page[1]) < max_bytes:
-                if len(rows_read) == at_once != limit:
-                    rows_read = self._read_long(statement, (*bounds, limit), max_bytes)
-                    return tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportReturnType] - as above
-                return page
-            total = 0
-            for place, size in enumerate(page[1], start=1):
-                total += size
-                if total >= max_bytes:
-                    return page[0][:place], page[1][:place]
+            for row in self._cursor.execute(statement, (*bounds, limit)):
+                page.append(row)
+                max_bytes -= row[1]
+                if max_bytes <= 0:
+                    self._renew_cursor()
+                    break
         except TypeError:
             raise apsw.CorruptError("a row has no size") from None
-        return page
+        return tuple(zip(*page, strict=True)) if page else EMPTY_PAGE  # pyright: ignore[reportReturnType] - of two columns
 
     def read_values(
         self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
@@ -118,24 +108,16 @@ class View:
         at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
         statement = walk_statement(rows, span, sized=False)
         bounds = span[:2] if span.after is None else (*span[:2], *span.after)
-        found = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
-        values: list[bytes] = [value for (value,) in found]
-        # An item's JSON is always longer than its size by DynamoDB's rules.
-        if sum(map(len, values)) >= max_bytes or len(values) == at_once != limit:
-            return None
-        return values
-
-    def _read_long(
-        self, statement: str, bindings: tuple[bytes | int, ...], max_bytes: int
-    ) -> list[tuple[Any, ...]]:
-        page: list[tuple[Any, ...]] = []
-        for row in self._cursor.execute(statement, bindings):
-            page.append(row)
-            max_bytes -= row[1]
+        values: list[bytes] = []
+        # Counted while reading: these rows may have a hundred times as many bytes as the page.
+        for (value,) in self._cursor.execute(statement, (*bounds, at_once)):
+            values.append(value)
+            # An item's JSON is always longer than its size by DynamoDB's rules.
+            max_bytes -= len(value)
             if max_bytes <= 0:
                 self._renew_cursor()
-                break
-        return page
+                return None
+        return None if len(values) == at_once != limit else values
 
     def _renew_cursor(self) -> None:
         """Replace the cursor of an unfinished statement, which would hold a snapshot open."""

@@ -49,6 +49,8 @@ class Answer(NamedTuple):
     headers: bytes = b""
     # The short name of the error, for metrics and the log.
     error: str = ""
+    # The checksum of the body; None if it is still to be computed.
+    crc: int | None = None
 
 
 def answer_error(error: KeyfoldError, content_type: bytes = AMZ_JSON) -> Answer:
@@ -118,7 +120,7 @@ class ResponseWriter:
     def write(self, answer: Answer, *, keeps_alive: bool, has_body: bool = True) -> bytes:
         """Return an answer as bytes."""
         self._number += 1
-        status, body, content_type, headers, _ = answer
+        status, body, content_type, headers, _, crc = answer
         head = (
             b"%bServer: Server\r\nDate: %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n"
             b"Connection: %b\r\nx-amzn-RequestId: %b%013d\r\nx-amz-crc32: %d\r\n%b\r\n"
@@ -130,7 +132,7 @@ class ResponseWriter:
             b"keep-alive" if keeps_alive else b"close",
             self._prefix,
             self._number,
-            crc32(body),
+            crc32(body) if crc is None else crc,
             headers,
         )
         return head + body if has_body else head

@@ -10,6 +10,7 @@ from typing import cast
 
 import httptools
 
+from keyfold.engine import NeedsThread
 from keyfold.errors import KeyfoldError
 from keyfold.wire.server._answers import (
     AMZ_JSON,
@@ -28,6 +29,7 @@ from keyfold.wire.server._requests import (
     answer_call,
     find_target,
     finish_answer,
+    finish_large_answer,
     match_authorization,
     offer_compression,
 )
@@ -41,6 +43,9 @@ _DISCARDED_BYTES = 1 << 26
 _HEAD_TOO_LONG = "Request head too large"
 _TOO_LONG = "Request entity too large"
 _TOO_MANY = "Too many requests are waiting"
+
+# How long one connection may answer pipelined requests before others get their turn.
+_TURN_SECONDS = 0.002
 
 # Some clients offer a protocol upgrade with every request. The parser would accept; we do not.
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
@@ -97,12 +102,14 @@ class ServerConnection(asyncio.Protocol):
         "_started",
         "_state",
         "_transport",
+        "_turn_ends",
         "_url",
         "active_at",
         "is_receiving",
         "on_header",
         "peer",
         "received_since",
+        "spent_seconds",
         "stalled_since",
     )
 
@@ -129,7 +136,11 @@ class ServerConnection(asyncio.Protocol):
         self._is_answering = self._is_pumping = self._is_closing = False
         self._is_paused = self._is_stalled = False
         self._discarded: int | None = None
+        # When other connections get their turn; 0 before the second request of this turn.
+        self._turn_ends = 0.0
         self.peer = ""
+        # The time that threads have lately spent on its requests.
+        self.spent_seconds = 0.0
         # Times by the server state's clock: of the last activity, of the first byte of the
         # request being received, and since when the client has not taken its answers.
         self.active_at = state.now
@@ -167,6 +178,7 @@ class ServerConnection(asyncio.Protocol):
             if self._discarded > _DISCARDED_BYTES:
                 self._transport.abort()
             return
+        self._turn_ends = 0.0
         if self.is_receiving:
             self._is_prompt = False
         else:
@@ -288,6 +300,7 @@ class ServerConnection(asyncio.Protocol):
             self._gathered.clear()
         state, operation = self._state, find_target(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
+        needs_thread = False
         # Whether it is a read with nothing to queue: the fast path.
         is_direct = not (
             operation not in INLINE_READS
@@ -296,6 +309,7 @@ class ServerConnection(asyncio.Protocol):
             or len(body) >= LEAST_REQUEST_BYTES
             or b"origin" in headers
             or not state.reads_inline
+            or (not is_prompt and self._is_turn_over())
         )
         if is_direct and state.is_checked and not self._repeated:
             assert operation is not None  # it is one of INLINE_READS
@@ -313,12 +327,15 @@ class ServerConnection(asyncio.Protocol):
         if is_direct and state.is_plain:
             assert operation is not None  # as above
             outcome = state.scheduler.read_now(operation, body)
-            if outcome is not None:
+            if isinstance(outcome, bytes):
                 self._write_response(outcome, headers)
                 return
+            needs_thread = outcome is not None
         request = HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
         if is_direct and operation is not None:
-            self._read(request, WireCall(operation, body, AMZ_JSON))
+            call = WireCall(operation, body, AMZ_JSON)
+            call.runs_aside = needs_thread
+            self._read(request, call)
         else:
             self._backlog.append(request)
             self._pump()
@@ -338,12 +355,15 @@ class ServerConnection(asyncio.Protocol):
         state = self._state
         started = self._started = state.monotonic()
         answer = state.admit_call(request, call)
-        if answer is None and call.lookup is not None:
+        outcome = None
+        if answer is None and not call.runs_aside:
+            outcome = state.scheduler.read_inline(call)
+        if answer is None and (call.runs_aside or isinstance(outcome, NeedsThread)):
             # It may read many items, so it does not run on the event loop.
+            call.runs_aside = True
             self._request, self._is_answering = request, True
             self._run(PreparedRequest(call, None))
             return
-        outcome = state.scheduler.read_inline(call) if answer is None else None
         if not isinstance(outcome, bytes):
             self._request, self._call, self._is_answering = request, call, True
             if answer is not None:
@@ -365,12 +385,28 @@ class ServerConnection(asyncio.Protocol):
             return
         self._is_pumping = True
         while self._backlog and not self._is_answering and not self._is_stalled:
+            if self._is_turn_over():
+                self._is_answering = True
+                self._state.scheduler.run_next_turn(self._begin_turn)
+                break
             self._is_answering = True
             self._begin(self._backlog.popleft())
         self._is_pumping = False
         if self._is_paused and len(self._backlog) <= self._state.limits.pipelined // 2:
             self._is_paused = False
             self._transport.resume_reading()
+
+    def _is_turn_over(self) -> bool:
+        """Return whether this connection has used up its time in this iteration of the loop."""
+        now = self._state.monotonic()
+        if self._turn_ends == 0.0:
+            self._turn_ends = now + _TURN_SECONDS
+        return now >= self._turn_ends
+
+    def _begin_turn(self) -> None:
+        self._turn_ends = 0.0
+        self._is_answering = False
+        self._pump()
 
     def _begin(self, request: HttpRequest) -> None:
         state = self._state
@@ -379,7 +415,7 @@ class ServerConnection(asyncio.Protocol):
             self._started = state.monotonic()
         if len(request.body) < LARGE_BODY_BYTES and b"content-encoding" not in request.headers:
             self._run(state.prepare(request))
-        elif not state.scheduler.run_in_thread(lambda: state.prepare(request), self._run):
+        elif not state.scheduler.run_in_thread(lambda: state.prepare(request), self._run, self):
             self._call = None
             self._answer(answer_unavailable(_TOO_MANY))
 
@@ -387,7 +423,7 @@ class ServerConnection(asyncio.Protocol):
         call = self._call = prepared.call
         if prepared.answer is not None:
             self._answer(prepared.answer)
-        elif call is not None and not self._state.scheduler.run(call, self._finish):
+        elif call is not None and not self._state.scheduler.run(call, self._finish, self):
             self._answer(answer_unavailable(_TOO_MANY))
 
     def _finish(self, outcome: Outcome) -> None:
@@ -403,9 +439,20 @@ class ServerConnection(asyncio.Protocol):
             self._answer(answer_failure())
 
     def _answer(self, answer: Answer) -> None:
+        request = self._request
+        assert request is not None  # it is being answered
+        headers = request.headers
+        if len(answer.body) < LARGE_BODY_BYTES:
+            self._send(finish_answer(answer, headers))
+        else:
+            self._state.scheduler.finish_in_thread(
+                lambda: finish_large_answer(answer, headers), self._send, self
+            )
+
+    def _send(self, answer: Answer) -> None:
         state, request = self._state, self._request
         assert request is not None  # it is being answered
-        answer = offer_compression(finish_answer(answer, request.headers), request)
+        answer = offer_compression(answer, request)
         keeps_alive = request.keeps_alive and not state.is_stopping
         if not self._transport.is_closing():
             has_body = request.method != b"HEAD"

@@ -177,6 +177,8 @@ def find_denial(authorizer: Authorizer, call: WireCall) -> ServiceError | None:
     if isinstance(denial, AccessDeniedException) and call.operation == "Query":
         call.lookup = authorizer.find_lookup(request)
         if call.lookup is not None:
+            # It may read many items.
+            call.runs_aside = True
             return None
     return denial
 

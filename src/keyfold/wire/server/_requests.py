@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import orjson
 
@@ -90,6 +91,7 @@ class WireCall:
         "hides_capacity",
         "lookup",
         "operation",
+        "runs_aside",
     )
 
     def __init__(
@@ -107,6 +109,8 @@ class WireCall:
         # The Content-Encoding of the body, and how long it may be when decoded.
         self._encoding, self._longest_body = encoding, longest_body
         self._request: Any = None
+        # Whether a read must not run on the event loop: it is large, encoded, or a lookup.
+        self.runs_aside = encoding is not None or len(body) >= LEAST_REQUEST_BYTES
         # How to run a Query that its principal may only run as a lookup.
         self.lookup: Lookup | None = None
         # Whether the server asked for the consumed capacity, and must remove it from the response.
@@ -267,6 +271,12 @@ def offer_compression(answer: Answer, request: HttpRequest) -> Answer:
     if len(request.body) < LEAST_REQUEST_BYTES or b"content-encoding" in request.headers:
         return answer
     return answer._replace(headers=answer.headers + b"Accept-Encoding: gzip, deflate\r\n")
+
+
+def finish_large_answer(answer: Answer, headers: Headers) -> Answer:
+    """Return the answer that `finish_answer` returns, with its checksum; for a thread."""
+    answer = finish_answer(answer, headers)
+    return answer._replace(crc=crc32(answer.body))
 
 
 def finish_answer(answer: Answer, headers: Headers) -> Answer:

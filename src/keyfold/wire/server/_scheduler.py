@@ -1,9 +1,10 @@
 """Runs each operation where it fits: on the event loop, or in a thread.
 
-Reads of a few items take microseconds, so they run on the event loop. The writes of one loop
-iteration share a commit (group commit). If the commit has to wait for the disk, or for another
-process, it runs in a thread, and the writes that arrive meanwhile share the next one. Operations
-that may take long, such as a scan, run in a small thread pool.
+Reads of a few items take microseconds, so they run on the event loop. One that turns out to be more
+work (`NeedsThread`) runs again in a thread. The writes of one loop iteration share a commit (group
+commit). If the commit has to wait for the disk, or for another process, it runs in a thread, and the
+writes that arrive meanwhile share the next one. Operations that may take long, such as a scan, run in
+a small thread pool; those that are not about items have a pool of their own (`_lanes`).
 """
 
 from __future__ import annotations
@@ -13,20 +14,28 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import orjson
+
 from keyfold.api import names_where
-from keyfold.engine import Engine
+from keyfold.api.bodies import parse_body
+from keyfold.engine import Engine, NeedsThread
 from keyfold.errors import FileBusy, KeyfoldError
+from keyfold.wire.server._lanes import Lane, LaneClient
+from keyfold.wire.server._lookups import Execute
 from keyfold.wire.server._requests import WireCall
 
 INLINE_READS = names_where(lambda each: each.run == "inline")
 _GROUPED_WRITES = names_where(lambda each: each.run == "group commit")
 
+_ABOUT_ITEMS = names_where(lambda each: each.returns_items)
+
 _MAX_GROUP = 500
-_THREADS = 4
+_SEARCH_THREADS = 4
+_METADATA_THREADS = 2
+_ANSWER_THREADS = 1
 # How long a commit to disk is delayed so that more writes can share it.
 _GATHER_SECONDS = 0.000_2
 # Holding a view pays off from this many reads on. After a loop iteration with fewer, the next
@@ -96,7 +105,9 @@ class Scheduler:
         self._is_holding = False
         self._held_reads = self._unshared_reads = 0
         self._is_flushing = False
-        self._threads = ThreadPoolExecutor(_THREADS, "keyfold-operations")
+        self._searches = Lane("keyfold-operations", _SEARCH_THREADS)
+        self._metadata = Lane("keyfold-metadata", _METADATA_THREADS)
+        self._answers = Lane("keyfold-answers", _ANSWER_THREADS)
         self._committer = _Committer()
 
     @property
@@ -104,33 +115,40 @@ class Scheduler:
         """Whether the maximum number of operations is waiting."""
         return len(self._writes) + self._others_waiting >= self._most_waiting
 
-    def read_now(self, operation: str, body: bytes) -> bytes | None:
+    def read_now(self, operation: str, body: bytes) -> bytes | NeedsThread | None:
         """Return the response of the engine to one of INLINE_READS; None if it fails.
 
         After None, `read_inline` handles the read from the start, and reports its error.
         """
-        assert self.engine is not None  # the caller has checked it
-        self.begin_read(self.engine)
+        engine = self.engine
+        assert engine is not None  # the caller has checked it
+        self.begin_read(engine)
         try:
-            return self.engine.execute_json(operation, body)
+            return orjson.dumps(engine.read_inline(operation, parse_body(body)))
+        except NeedsThread as needs_thread:
+            return needs_thread
         except Exception:  # noqa: BLE001 - `read_inline` will meet and report the error again
             return None
 
     def read_inline(self, call: WireCall) -> Outcome:
-        """Carry out one of INLINE_READS on the engine, and return its response or error."""
+        """Carry out one of INLINE_READS on the engine, and return its response or error.
+
+        The error is NeedsThread if `run_in_thread` has to carry it out.
+        """
         assert self.engine is not None  # the caller has checked it
         self.begin_read(self.engine)
-        return self._execute(call)
+        return self._execute(call, self.engine.read_inline)
 
-    def run(self, call: WireCall, done: Done) -> bool:
+    def run(self, call: WireCall, done: Done, client: LaneClient | None = None) -> bool:
         """Carry out a call; call `done` with its response or error, possibly at once.
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
         """
-        is_inline = call.operation in INLINE_READS and call.lookup is None
-        if is_inline and self.engine is not None:
-            done(self.read_inline(call))
-            return True
+        if call.operation in INLINE_READS and not call.runs_aside and self.engine is not None:
+            outcome = self.read_inline(call)
+            if not isinstance(outcome, NeedsThread):
+                done(outcome)
+                return True
         if self.is_full:
             return False
         job = _Job(call, done)
@@ -140,16 +158,46 @@ class Scheduler:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
         else:
-            self.run_in_thread(lambda: self._execute(call), done)
+            lane = self._searches if call.operation in _ABOUT_ITEMS else self._metadata
+            execute = self._service.execute_parsed
+            self._submit(lane, lambda: self._execute(call, execute), done, client)
         return True
 
-    def run_in_thread(self, work: Callable[[], T], done: Callable[[T], None]) -> bool:
+    def run_in_thread(
+        self, work: Callable[[], T], done: Callable[[T], None], client: LaneClient | None = None
+    ) -> bool:
         """Run `work` in a thread, then `done` with its result on the event loop.
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
         """
         if self.is_full:
             return False
+        self._submit(self._searches, work, done, client)
+        return True
+
+    def finish_in_thread(
+        self, work: Callable[[], T], done: Callable[[T], None], client: LaneClient
+    ) -> None:
+        """Run what is left to do for a large answer in a thread, then `done` with its result."""
+        self._submit(self._answers, work, done, client)
+
+    def run_next_turn(self, work: Callable[[], None]) -> None:
+        """Call `work` in the loop's next iteration, after the connections that are waiting."""
+        self._others_waiting += 1
+
+        def run() -> None:
+            self._others_waiting -= 1
+            work()
+
+        self._loop.call_soon(run)
+
+    def _submit(
+        self,
+        lane: Lane,
+        work: Callable[[], T],
+        done: Callable[[T], None],
+        client: LaneClient | None,
+    ) -> None:
         self._others_waiting += 1
 
         def run() -> None:
@@ -159,8 +207,7 @@ class Scheduler:
             self._others_waiting -= 1
             done(result)
 
-        self._threads.submit(run)
-        return True
+        lane.submit(run, client)
 
     async def drain(self) -> None:
         """Wait until no operation is running or waiting."""
@@ -170,12 +217,14 @@ class Scheduler:
     def close(self) -> None:
         """Stop the threads after they have finished their work."""
         self._committer.stop()
-        self._threads.shutdown()
+        self._searches.stop()
+        self._metadata.stop()
+        self._answers.stop()
 
-    def _execute(self, call: WireCall) -> Outcome:
+    def _execute(self, call: WireCall, execute: Execute) -> Outcome:
         try:
-            return call.run(self._service.execute_parsed)
-        except KeyfoldError as error:
+            return call.run(execute)
+        except (KeyfoldError, NeedsThread) as error:
             return error
         except Exception as error:  # noqa: BLE001 - the server keeps running, and reports the error
             report_failure(call.operation, error)
@@ -236,7 +285,7 @@ class Scheduler:
         except FileBusy:
             raise
         except Exception:  # noqa: BLE001 - running each alone shows which of them fails
-            return [self._execute(job.call) for job in jobs]
+            return [self._execute(job.call, self.engine.execute_parsed) for job in jobs]
         return [
             response if isinstance(response, KeyfoldError) else job.call.write_response(response)
             for job, response in zip(jobs, responses, strict=True)

@@ -188,7 +188,7 @@ class ServerState:
                 if not authorizer.allows_everything and not authorizer.admits(operation, request):
                     return None
             is_hidden = self.metrics is not None and ask_for_capacity(operation, request)
-            response = engine.execute_parsed(operation, request)
+            response = engine.read_inline(operation, request)
             take = response.pop if is_hidden else response.get
             consumed = take("ConsumedCapacity", None)
             return orjson.dumps(response), consumed

@@ -169,6 +169,10 @@ class Wire:
         """Run everything that the scheduler has queued."""
         self.loop.run_until_complete(self.scheduler.drain())
 
+    async def next_turn(self) -> None:
+        """Let the loop run one iteration."""
+        await asyncio.sleep(0)
+
     def wait(self, seconds: float) -> None:
         """Let time pass and run the server's periodic sweep."""
         self.clock.now += seconds

@@ -1,0 +1,50 @@
+"""How much work one request may make, and which requests an event loop must not run.
+
+Work is counted in bytes of stored JSON, times one more than the operands of the condition that is
+evaluated for them. A page of a Query or Scan ends early once it has made `PAGE_WORK`, with a
+LastEvaluatedKey, as DynamoDB's pages end at 1 MB.
+
+An event loop runs a read with an `InlineRendering`. The read raises NeedsThread, before it has
+decoded or counted anything, if it turns out to be more work than other connections should wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# About two seconds. 100 operands take a page of 2 MB of JSON, whose items have 1 MB.
+PAGE_WORK = 1 << 28
+# Only items of less than 16 bytes fit this often into the 1 MB of a page.
+PAGE_ROWS = 1 << 16
+
+# About a millisecond each.
+INLINE_BYTES = 1 << 17
+INLINE_ROWS = 512
+INLINE_WORK = 1 << 20
+
+
+class NeedsThread(Exception):
+    """The read is too much work for an event loop; nothing was done."""
+
+
+def check_inline(values: Sequence[bytes], weight: int = 0) -> None:
+    """Raise NeedsThread if an event loop must not process these stored items.
+
+    `weight` is the number of operands of the condition that is evaluated for them.
+    """
+    size = sum(map(len, values))
+    if len(values) > INLINE_ROWS or size > INLINE_BYTES or size * weight > INLINE_WORK:
+        raise NeedsThread
+
+
+def count_affordable(values: Sequence[bytes], weight: int) -> int:
+    """Return how many of a page's items a condition of `weight` operands may be evaluated for.
+
+    It is at least one, so that every page makes progress.
+    """
+    left = PAGE_WORK // (1 + weight)
+    for place, value in enumerate(values, start=1):
+        left -= len(value)
+        if left <= 0:
+            return place
+    return len(values)

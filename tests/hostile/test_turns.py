@@ -1,0 +1,211 @@
+"""Whose turn it is: one client's requests, however expensive, do not keep others waiting."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.wire.server._lanes import Lane
+from tests.unit.wire.server.http import (
+    TABLE,
+    Wire,
+    ask,
+    get,
+    make_table,
+    put,
+    read_responses,
+)
+
+PARTITION: dict[str, Any] = {
+    "TableName": "Rows",
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"},
+        {"AttributeName": "sk", "AttributeType": "N"},
+    ],
+    "KeySchema": [
+        {"AttributeName": "pk", "KeyType": "HASH"},
+        {"AttributeName": "sk", "KeyType": "RANGE"},
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+class Recorder(Engine):
+    """An engine that notes the threads in which it executes whole operations."""
+
+    threads: list[str]
+
+    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+        self.threads.append(threading.current_thread().name)
+        return super().execute_parsed(operation, request)
+
+
+@pytest.fixture
+def engine() -> Iterator[Recorder]:
+    with Recorder.open(":memory:", upkeep_seconds=None) as engine:
+        engine.threads = []
+        make_table(engine)
+        engine.execute("CreateTable", PARTITION)
+        yield engine
+
+
+@pytest.fixture
+def wire(engine: Engine) -> Iterator[Wire]:
+    wire = Wire(engine)
+    yield wire
+    wire.close()
+
+
+def fill(engine: Engine, count: int, text: str) -> None:
+    for number in range(count):
+        item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "t": {"S": text}}
+        engine.execute("PutItem", {"TableName": "Rows", "Item": item})
+
+
+def query(**more: Any) -> bytes:
+    request = {
+        "TableName": "Rows",
+        "KeyConditionExpression": "pk = :p",
+        "ExpressionAttributeValues": {":p": {"S": "a"}},
+    }
+    return ask("Query", request | more)
+
+
+MANY = " OR ".join(f"contains(t, :v) OR a{number} = :v" for number in range(70))
+LONG: dict[str, dict[str, Any]] = {
+    "many bytes": {},
+    "a projection of many bytes": {"ProjectionExpression": "sk"},
+    "many operators": {
+        "FilterExpression": MANY,
+        "ExpressionAttributeValues": {":p": {"S": "a"}, ":v": {"S": "x"}},
+        "Limit": 20,
+    },
+}
+
+
+@pytest.mark.parametrize("form", LONG)
+def test_a_long_page_is_read_in_a_thread(engine: Recorder, wire: Wire, form: str) -> None:
+    fill(engine, 200, "x" * 1_000)
+    (response,) = wire.exchange(query(**LONG[form]))
+    assert response.status == 200
+    assert engine.threads == ["keyfold-operations-0"]
+
+
+def test_a_short_page_is_read_on_the_loop(engine: Recorder, wire: Wire) -> None:
+    fill(engine, 50, "x" * 400)
+    (response,) = wire.exchange(query(Limit=50))
+    assert response.json["Count"] == 50
+    assert engine.threads == []
+
+
+def test_many_small_rows_are_read_in_a_thread(engine: Recorder, wire: Wire) -> None:
+    fill(engine, 600, "x")
+    (response,) = wire.exchange(query())
+    assert response.json["Count"] == 600
+    assert engine.threads == ["keyfold-operations-0"]
+
+
+def test_a_large_item_is_read_in_a_thread(engine: Recorder, wire: Wire) -> None:
+    wire.exchange(put("large", t={"S": "x" * 300_000}))
+    engine.threads.clear()
+    (response,) = wire.exchange(get("large"))
+    assert len(response.json["Item"]["t"]["S"]) == 300_000
+    assert engine.threads == ["keyfold-operations-0"]
+
+
+def test_a_large_request_to_read_runs_in_a_thread(engine: Recorder, wire: Wire) -> None:
+    key = {"pk": {"S": "a" * 200}}
+    gets = [{"Get": {"TableName": TABLE, "Key": key}} for _ in range(100)]
+    (response,) = wire.exchange(ask("TransactGetItems", {"TransactItems": gets}))
+    assert response.status == 400
+    assert engine.threads == ["keyfold-operations-0"]
+
+
+def test_pipelined_requests_are_answered_in_several_turns(engine: Recorder, wire: Wire) -> None:
+    fill(engine, 5, "x")
+    greedy, transport = wire.connect()
+
+    def tick() -> float:
+        wire.clock.now += 0.001
+        return wire.clock.now
+
+    wire.state.monotonic = tick
+    greedy.data_received(query() * 30)
+    answered = len(read_responses(transport.written))
+    assert 0 < answered < 5, "the connection has had its turn"
+    polite, other = wire.connect()
+    polite.data_received(query())
+    assert len(read_responses(other.written)) == 1, "others are answered meanwhile"
+    wire.run_until_idle()
+    assert len(read_responses(transport.written)) == 30, "nothing is lost"
+
+
+class SlowEngine:
+    """Serves an engine whose scans last until they are released."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.released = threading.Event()
+
+    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+        if operation == "Scan":
+            self.released.wait()
+        return self._engine.execute_parsed(operation, request)
+
+
+def test_slow_searches_do_not_hold_up_metadata(engine: Engine) -> None:
+    slow = SlowEngine(engine)
+    wire = Wire(slow)
+    searching = [wire.connect() for _ in range(20)]
+    for connection, _ in searching:
+        connection.data_received(ask("Scan", {"TableName": TABLE}))
+    listing, listed = wire.connect()
+    listing.data_received(ask("ListTables", {}))
+    while not listed.written:
+        wire.loop.run_until_complete(wire.next_turn())
+    assert read_responses(listed.written)[0].json == {"TableNames": ["Rows", TABLE]}
+    assert not any(transport.written for _, transport in searching)
+    slow.released.set()
+    wire.run_until_idle()
+    assert all(transport.written for _, transport in searching)
+    wire.close()
+
+
+class Client:
+    """A client of a lane."""
+
+    def __init__(self, spent_seconds: float = 0.0) -> None:
+        self.spent_seconds = spent_seconds
+
+
+def test_who_has_spent_much_waits_behind_who_has_not() -> None:
+    now = 0.0
+    lane = Lane("test", 1, lambda: now)
+    begun, release, order = threading.Event(), threading.Event(), list[str]()
+
+    def hold() -> None:
+        begun.set()
+        release.wait()
+
+    lane.submit(hold, Client())
+    begun.wait()
+    lane.submit(lambda: order.append("greedy"), Client(spent_seconds=5.0))
+    now = 2.0
+    lane.submit(lambda: order.append("polite"), Client())
+    now = 7.0
+    lane.submit(lambda: order.append("late"), Client())
+    release.set()
+    lane.stop()
+    assert order == ["polite", "greedy", "late"]
+
+
+def test_what_a_client_spends_is_forgotten_by_halves() -> None:
+    times = iter([0.0, 1.0, 4.0])
+    lane, client = Lane("test", 1, lambda: next(times)), Client(spent_seconds=2.0)
+    lane.submit(lambda: None, client)
+    lane.stop()
+    assert client.spent_seconds == 4.0

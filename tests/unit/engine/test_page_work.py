@@ -1,0 +1,83 @@
+"""Pages that end early because they have made enough work, and continue where they ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.engine.items import reads, work
+
+TABLE: dict[str, Any] = {
+    "TableName": "Rows",
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"},
+        {"AttributeName": "sk", "AttributeType": "N"},
+    ],
+    "KeySchema": [
+        {"AttributeName": "pk", "KeyType": "HASH"},
+        {"AttributeName": "sk", "KeyType": "RANGE"},
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "keys",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "KEYS_ONLY"},
+        }
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+QUERY: dict[str, Any] = {
+    "TableName": "Rows",
+    "KeyConditionExpression": "pk = :p",
+    "ExpressionAttributeValues": {":p": {"S": "a"}},
+}
+FORMS: dict[str, dict[str, Any]] = {
+    "a filter": {"FilterExpression": "size(t) > :p OR t <> :p"},
+    "a filter and a projection": {
+        "FilterExpression": "t <> :p",
+        "ProjectionExpression": "sk",
+    },
+    "an index that projects keys": {"IndexName": "keys"},
+}
+
+
+def pages(engine: Engine, request: dict[str, Any]) -> list[list[str]]:
+    """Return the sort keys of each page."""
+    found: list[list[str]] = []
+    start: dict[str, Any] = {}
+    while True:
+        page = engine.execute("Query", request | start)
+        found.append([item["sk"]["N"] for item in page["Items"]])
+        assert page["ScannedCount"] == len(page["Items"])
+        if "LastEvaluatedKey" not in page:
+            return found
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_page_ends_early_and_the_next_one_continues(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (reads, work):
+        monkeypatch.setattr(module, "PAGE_WORK", 20_000)
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", TABLE)
+        for number in range(30):
+            item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "t": {"S": "x" * 1_000}}
+            engine.execute("PutItem", {"TableName": "Rows", "Item": item})
+        read = pages(engine, QUERY | FORMS[form])
+        assert len(read) > 1
+        assert all(read[:-1]), "every page makes progress"
+        assert [name for page in read for name in page] == [str(number) for number in range(30)]
+
+
+def test_a_page_has_a_bounded_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reads, "PAGE_ROWS", 40)
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", TABLE)
+        for number in range(100):
+            item = {"pk": {"S": "a"}, "sk": {"N": str(number)}}
+            engine.execute("PutItem", {"TableName": "Rows", "Item": item})
+        assert [len(page) for page in pages(engine, QUERY)] == [40, 40, 20]
