@@ -46,8 +46,9 @@ def verify(
 ) -> None:
     """Check the integrity of a database file, or the unique values of a table.
 
-    With FILE, checks the file's structure, and that its write-ahead log belongs to it. For every row, checks that its item can be decoded, that
-    it matches its key and its recorded size, and that every index has its entries. Changes nothing.
+    With FILE, checks the file's structure, and that its write-ahead log belongs to it. For every
+    row, checks that its item can be decoded, that it matches its key and its recorded size, and that
+    every index has its entries. Changes nothing.
 
     With --table, compares the guards of unique fields with the items, both ways, in any database:
     guards that are missing, that no item needs, or that have another owner, and values that several
@@ -78,7 +79,8 @@ def _verify_file(file: Path, *, as_json: bool) -> int:
         with Engine.open(file, upkeep_seconds=None) as engine:
             problems = [str(problem) for problem in engine.verify()]
     except (FileDamaged, LogMismatch) as damage:
-        # A file too damaged to open, or beside another file's log, is a result of the check, not a usage error.
+        # A file that is too damaged to open, or beside another file's log, is a result of the check,
+        # not a usage error.
         problems = [str(damage)]
     if as_json:
         print(json.dumps({"file": str(file), "problems": problems}, indent=2))
