@@ -12,6 +12,7 @@ from keyfold import __version__
 from keyfold.cli import (
     apply,
     backfill,
+    backup,
     copy,
     demo,
     dump,
@@ -21,6 +22,7 @@ from keyfold.cli import (
     load,
     patterns,
     plan,
+    restore,
     run,
     serve,
     shell,
@@ -49,12 +51,14 @@ app = typer.Typer(
 
 app.command(epilog=show_examples(*apply.EXAMPLES))(apply.apply)
 app.command(epilog=show_examples(*backfill.EXAMPLES))(backfill.backfill)
+app.command(epilog=show_examples(*backup.EXAMPLES))(backup.backup)
 app.command(epilog=show_examples(*copy.EXAMPLES))(copy.copy)
 app.command(epilog=show_examples(*demo.EXAMPLES))(demo.demo)
 app.command(epilog=show_examples(*dump.EXAMPLES))(dump.dump)
 app.command(epilog=show_examples(*load.EXAMPLES))(load.load)
 app.command(epilog=show_examples(*patterns.EXAMPLES))(patterns.patterns)
 app.command(epilog=show_examples(*plan.EXAMPLES))(plan.plan)
+app.command(epilog=show_examples(*restore.EXAMPLES))(restore.restore)
 app.command(epilog=show_examples(*run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=show_examples(*serve.EXAMPLES))(serve.serve)
 app.command(epilog=show_examples(*shell.EXAMPLES))(shell.shell)

@@ -10,9 +10,20 @@ from __future__ import annotations
 
 from keyfold.api import TableKeyNames
 from keyfold.engine.engine import Engine
+from keyfold.engine.file_copies import FileCopy, backup_file, restore_file
 from keyfold.engine.insights.hot_keys import HotKey
 from keyfold.engine.items.work import NeedsThread
 from keyfold.engine.storage import Durability
 from keyfold.engine.verify import Problem
 
-__all__ = ["Durability", "Engine", "HotKey", "NeedsThread", "Problem", "TableKeyNames"]
+__all__ = [
+    "Durability",
+    "Engine",
+    "FileCopy",
+    "HotKey",
+    "NeedsThread",
+    "Problem",
+    "TableKeyNames",
+    "backup_file",
+    "restore_file",
+]

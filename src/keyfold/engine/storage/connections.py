@@ -252,7 +252,7 @@ def _was_empty(path: str) -> bool:
     which SQLite empties it again.
     """
     try:
-        with Path(path + "-journal").open("rb") as file:
+        with Path(_beside(path, "-journal")).open("rb") as file:
             start = file.read(20)
     except FileNotFoundError:
         return False
@@ -260,7 +260,12 @@ def _was_empty(path: str) -> bool:
 
 
 def _has_log_or_journal(path: str) -> bool:
-    return _size_of(path + "-wal") > 0 or _size_of(path + "-journal") > 0
+    return _size_of(_beside(path, "-wal")) > 0 or _size_of(_beside(path, "-journal")) > 0
+
+
+def _beside(path: str, ending: str) -> str:
+    """Return the name of a file that SQLite puts beside a database: it follows links first."""
+    return os.path.realpath(path) + ending
 
 
 def _size_of(path: str) -> int:
@@ -273,7 +278,8 @@ def _size_of(path: str) -> int:
 
 def _read_header(path: str, vfs: str | None) -> bytes:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB
-    file = apsw.VFSFile(vfs or "", path, [flags, 0])
+    # At this level, SQLite does not follow links.
+    file = apsw.VFSFile(vfs or "", os.path.realpath(path), [flags, 0])
     try:
         return bytes(file.xRead(HEADER_BYTES, 0))
     finally:
@@ -286,7 +292,7 @@ def _check_file(connection: SqliteConnection, path: str) -> None:
     # The log may hold a newer version than the header.
     _check_version(path, _pragma(connection, "user_version"))
     # While pages are only in the write-ahead log, a short file is normal.
-    if _size_of(path + "-wal") > 0:
+    if _size_of(_beside(path, "-wal")) > 0:
         return
     expected = _pragma(connection, "page_count") * _pragma(connection, "page_size")
     actual = Path(path).stat().st_size
@@ -301,7 +307,8 @@ def _check_log(connection: SqliteConnection, path: str, vfs: str | None) -> None
     try:
         if not has_epoch(connection):
             return
-        start = read_file_start(path, vfs, find_epoch_page(connection), APPLICATION_ID)
+        real_path = os.path.realpath(path)
+        start = read_file_start(real_path, vfs, find_epoch_page(connection), APPLICATION_ID)
         if not belongs(start.epoch, read_epoch(connection)):
             advice = f"If this copy is the right one, remove {path}-wal and {path}-shm"
             raise LogMismatch(path, f"{advice}, or put it in place with `keyfold restore`.")

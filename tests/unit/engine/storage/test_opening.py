@@ -231,6 +231,16 @@ def test_one_file_may_be_opened_twice_in_one_process(filled: Path) -> None:
         get(second, "after")
 
 
+def test_a_link_to_a_file_is_followed(filled: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(filled)
+    with Engine.open(link) as engine, Engine.open(filled) as other:
+        put(engine, "by the link")
+        put(other, "by the name")
+        assert names(engine) == names(other)
+    assert link.is_symlink()
+
+
 def test_every_file_error_names_the_file_and_has_a_code(path: Path) -> None:
     path.write_text("x")
     with pytest.raises(KeyfoldError) as refused:
