@@ -103,7 +103,8 @@ def keys_of(shop: Database) -> list[tuple[str, str]]:
 def guards_of(shop: Database) -> list[str]:
     """Return the business ids that are taken, with their entities."""
     keys = [each["pk"]["S"] for each in shop.stored(market.table) if "keyfold_owner" in each]
-    return sorted(key.removeprefix("keyfold#unique#").replace(".id#S#", " ") for key in keys)
+    ids = [key.removeprefix("keyfold#unique#") for key in keys if ".id#S#" in key]
+    return sorted(key.replace(".id#S#", " ") for key in ids)
 
 
 def reasons_of(failure: pytest.ExceptionInfo[TransactionFailed]) -> list[type | None]:

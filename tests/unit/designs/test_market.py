@@ -308,7 +308,8 @@ ROUND_TRIPS = {
     "Remove a product": 2,
     "Release an order number": 3,
     "Change the business id of a user": 3,
-    "Delete a user": 4,
+    "Remove a user from an account": 2,
+    "Delete a user": 6,
 }
 
 

@@ -273,6 +273,10 @@ def _expect_accounts(data: DataSet, generator: DataGenerator) -> None:
     full = next(each for each in data.find(Account) if each.users)
     data.expect(market.delete_account, ConditionFailed, account=full.account)
     user = next(each for each in data.find(User) if each.user == "eve")
-    data.expect(market.delete_user, [None], user="eve")
+    # Deleting a user who is in an account.
+    data.expect(market.create_account, account, account=account)
+    data.expect(market.join_account, [None, member, None], user="eve", account=key)
+    data.expect(market.delete_user, [None, None, None], user="eve")
     data.expect(market.delete_user, None, user="eve")
+    data.expect(market.delete_account, account, account=key)
     data.drop(user)

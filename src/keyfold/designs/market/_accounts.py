@@ -1,7 +1,8 @@
 """Accounts, which are groups of users: patterns that create and change them, and list their users.
 
 A user is in one account at most. That an account has a user is stored twice: with the user, and with
-the account. Both are written in one transaction, with the number of users.
+the account. Both are written in one transaction, with the number of users. The user may change the
+first, so only the second decides.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def delete_account(account: AccountId) -> Delete[Account]:
 def join_account(user: str, account: AccountId) -> Transaction:
     """Add a user to an account; fails if either does not exist, or the user is in an account."""
     return transaction(
-        User.update(user=user).set(User.f.account, account).where(User.f.account.not_exists()),
+        User.update(user=user).set(User.f.account, account),
         AccountMember(account=account, user=user).create(),
         Account.update(account=account).add(Account.f.users, 1),
     )
@@ -47,8 +48,8 @@ def join_account(user: str, account: AccountId) -> Transaction:
 def leave_account(user: str, account: AccountId) -> Transaction:
     """Remove a user from an account; fails if the user is not in it."""
     return transaction(
-        User.update(user=user).remove(User.f.account).where(User.f.account.eq(account)),
-        AccountMember.delete(account=account, user=user),
+        User.update(user=user).remove(User.f.account),
+        AccountMember.delete(account=account, user=user).where(AccountMember.f.user.exists()),
         Account.update(account=account).add(Account.f.users, -1),
     )
 

@@ -206,8 +206,8 @@ class Account(_IdentifiedItem, table=table, key=(accounts, "{account}"), unique=
     users: int = attr(default=0, ge=0)
 
 
-class AccountMember(_Item, table=table, key=(accounts, "{account}#{user}")):
-    """A user of an account, stored with the account."""
+class AccountMember(_Item, table=table, key=(accounts, "{account}#{user}"), unique="user"):
+    """A user of an account, stored with the account: each user is in one account at most."""
 
     account: AccountId = part()
-    user: str = part()
+    user: str

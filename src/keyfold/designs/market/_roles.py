@@ -5,6 +5,7 @@ from __future__ import annotations
 from keyfold import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.designs.market._items import (
     Account,
+    AccountMember,
     Bill,
     Cart,
     Order,
@@ -62,7 +63,7 @@ registration = table.add_role(
         "registration",
         can={profiles: ALL, accounts: ALL},
         lookups=_LOOKUPS,
-        unique=[User, Cart, Account],
+        unique=[User, Cart, Account, AccountMember],
     )
 )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from pydantic import BaseModel, ConfigDict
 
-from keyfold import Delete, Put, Transaction, Update, transaction
+from keyfold import Delete, Put, Transaction, Update, batch, transaction
 from keyfold.designs.market._access_patterns import UserProfile
 from keyfold.designs.market._items import (
     Account,
@@ -60,19 +63,29 @@ def delete_user(user: str) -> Chain[list[None] | None]:
 
     The user's place in an account is deleted, too. Orders, rewards and bills stay.
     """
-    return UserProfile.get(user=user).consistent().then(_delete_profile)
+    return UserProfile.get(user=user).consistent().then(_find_membership)
 
 
-def _delete_profile(profile: UserProfile) -> Transaction:
+def _find_membership(profile: UserProfile) -> Transaction | Chain[list[None]]:
     user, account = profile.user.user, profile.user.account
-    membership = (
-        []
-        if account is None
-        else [
-            AccountMember.delete(account=account, user=user),
-            Account.update(account=account).add(Account.f.users, -1),
-        ]
-    )
+    if account is None:
+        return _delete_profile(profile, [])
+    # The field is the user's to write: only the account itself says who is in it.
+    member = AccountMember.get(account=account, user=user).consistent()
+    return batch([member]).then(partial(_delete_profile, profile))
+
+
+def _delete_profile(profile: UserProfile, members: Sequence[AccountMember | None]) -> Transaction:
+    user = profile.user.user
+    membership = [
+        request
+        for member in members
+        if member is not None
+        for request in (
+            AccountMember.delete(account=member.account, user=user),
+            Account.update(account=member.account).add(Account.f.users, -1),
+        )
+    ]
     return transaction(
         User.delete(user=user),
         *(Address.delete(user=user, number=each.number) for each in profile.addresses),
