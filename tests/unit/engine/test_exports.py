@@ -183,7 +183,12 @@ def test_a_symbolic_link_out_of_the_bucket_is_not_followed(
     outside.mkdir()
     (bucket / "AWSDynamoDB").symlink_to(outside)
     assert export(engine)["FailureCode"] == "AccessDenied"
-    assert list(outside.rglob("*.*")) == []
+    assert list(outside.rglob("*")) == []
+    (bucket / "AWSDynamoDB").unlink()
+    (bucket / "mine").mkdir()
+    (bucket / "mine" / "AWSDynamoDB").symlink_to(outside / "missing")
+    assert export(engine, S3Prefix="mine")["FailureCode"] == "AccessDenied"
+    assert list(outside.rglob("*")) == []
     (bucket.parent / "elsewhere").symlink_to(outside)
     assert export(engine, S3Bucket="elsewhere")["FailureCode"] == "S3NoSuchBucket"
 

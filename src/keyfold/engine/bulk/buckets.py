@@ -7,13 +7,17 @@ and prefixes come from requests, so none of them may lead out of that folder.
 from __future__ import annotations
 
 import os
+import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from keyfold.errors import ValidationException
 
 _UNFINISHED = ".partial"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class BucketFailed(Exception):
@@ -63,26 +67,19 @@ class Buckets:
         return sorted(key for key in _walk(folder) if key.startswith(prefix))
 
     def path_of(self, bucket: str, key: str) -> Path:
-        """Return the path of a file to read."""
-        return self._folder(bucket) / key
+        """Return the path of a file to read. Raises BucketFailed if it is outside of the bucket."""
+        folder = self._folder(bucket)
+        path = folder / key
+        if not path.resolve().is_relative_to(folder):
+            raise _leads_out(key)
+        return path
 
     def write(self, bucket: str, key: str, content: bytes) -> None:
         """Write a file atomically. Raises BucketFailed."""
         try:
-            folder = self._folder(bucket)
-            path = folder / key
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.parent.resolve().is_relative_to(folder):
-                raise BucketFailed("AccessDenied", f"{key} leads out of the bucket")
-            unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}{_UNFINISHED}")
-            try:
-                with unfinished.open("xb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                unfinished.replace(path)
-            finally:
-                unfinished.unlink(missing_ok=True)
+            *folders, name = key.split("/")
+            with _open_folder(self._folder(bucket), folders, key) as folder:
+                _write_file(folder, name, content)
         except OSError as error:
             raise _to_failure(error) from error
 
@@ -101,6 +98,49 @@ def _walk(folder: Path) -> Iterator[str]:
             path = Path(parent) / name
             if not name.endswith(_UNFINISHED) and path.resolve().is_relative_to(folder):
                 yield path.relative_to(folder).as_posix()
+
+
+@contextmanager
+def _open_folder(bucket: Path, names: Sequence[str], key: str) -> Generator[int]:
+    """Yield a descriptor of a folder in a bucket, and make it if needed; links are not followed.
+
+    Each folder is opened in the one before, so that no link can come between a check and a write.
+    """
+    folder = os.open(bucket, _FOLDER)
+    try:
+        for name in names:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=folder)
+            try:
+                inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+            except OSError:
+                if stat.S_ISLNK(os.lstat(name, dir_fd=folder).st_mode):
+                    raise _leads_out(key) from None
+                raise
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _write_file(folder: int, name: str, content: bytes) -> None:
+    unfinished = f".{name}.{uuid.uuid4().hex}{_UNFINISHED}"
+    handle = os.open(unfinished, _NEW_FILE, 0o666, dir_fd=folder)
+    try:
+        with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # A link of this name is replaced, not followed.
+        os.replace(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        os.unlink(unfinished, dir_fd=folder)
+        raise
+
+
+def _leads_out(key: str) -> BucketFailed:
+    return BucketFailed("AccessDenied", f"{key} leads out of the bucket")
 
 
 def _to_failure(error: OSError) -> BucketFailed:

@@ -12,7 +12,7 @@ from zlib import crc32
 import orjson
 
 from keyfold.api.bodies import render_error
-from keyfold.errors import FileBusy, FileReplaced, KeyfoldError, ServiceError
+from keyfold.errors import ServiceError
 
 AMZ_JSON = b"application/x-amz-json-1.0"
 JSON = b"application/json"
@@ -53,15 +53,9 @@ class Answer(NamedTuple):
     crc: int | None = None
 
 
-def answer_error(error: KeyfoldError, content_type: bytes = AMZ_JSON) -> Answer:
+def answer_error(error: ServiceError, content_type: bytes = AMZ_JSON) -> Answer:
     """Return the answer that DynamoDB sends for an error."""
-    if isinstance(error, ServiceError):
-        return Answer(error.status, render_error(error), content_type, error=error.type)
-    if isinstance(error, FileBusy):
-        return answer_unavailable(str(error))
-    if isinstance(error, FileReplaced):
-        return answer_unavailable("the database file was replaced; the server must be restarted")
-    return answer_failure(str(error))
+    return Answer(error.status, render_error(error), content_type, error=error.type)
 
 
 def answer_failure(message: str = "Internal server error") -> Answer:

@@ -11,16 +11,14 @@ from typing import cast
 import httptools
 
 from keyfold.engine import NeedsThread
-from keyfold.errors import KeyfoldError
 from keyfold.wire.server._answers import (
     AMZ_JSON,
     Answer,
-    answer_error,
-    answer_failure,
     answer_plain,
     answer_unavailable,
 )
 from keyfold.wire.server._encodings import LEAST_BYTES, LEAST_REQUEST_BYTES
+from keyfold.wire.server._failures import answer_exception
 from keyfold.wire.server._requests import (
     LARGE_BODY_BYTES,
     Headers,
@@ -433,10 +431,8 @@ class ServerConnection(asyncio.Protocol):
             if self._state.metrics is not None and call.consumed is not None:
                 self._state.metrics.note_capacity(call.operation, call.consumed)
             self._answer(answer_call(call, outcome, request.headers))
-        elif isinstance(outcome, KeyfoldError):
-            self._answer(answer_error(outcome, call.content_type))
         else:
-            self._answer(answer_failure())
+            self._answer(answer_exception(call.operation, outcome, call.content_type))
 
     def _answer(self, answer: Answer) -> None:
         request = self._request

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Protocol
 
 from keyfold.clocks import Clock
@@ -31,6 +30,7 @@ from keyfold.wire.server._authorizers import (
     RoleAuthorizer,
 )
 from keyfold.wire.server._fast_signatures import FastVerifier
+from keyfold.wire.server._file_access import check_folder, read_trusted
 from keyfold.wire.server._keyring import AccessKey, Keyring
 from keyfold.wire.server._requests import (
     Headers,
@@ -207,7 +207,9 @@ def make_key_gate(
             return _make_policy_authorizer(policy, key.name, key.ids, keys, region)
         return RoleAuthorizer(key.name, _make_guards(path, key, ruled), keys, region, checked)
 
-    return KeyGate(Keyring(path, prepare), region, clock=clock)
+    keyring = Keyring(path, prepare)
+    check_folder(path, lambda fact, advice: KeysUnusable(path, fact, advice))
+    return KeyGate(keyring, region, clock=clock)
 
 
 def make_policy_gate(
@@ -229,10 +231,7 @@ def make_policy_gate(
 def _make_policy_authorizer(
     path: str, name: str, ids: Mapping[str, str], keys: KeyLookup, region: str
 ) -> PolicyAuthorizer:
-    try:
-        text = Path(path).read_bytes()
-    except OSError as error:
-        raise PolicyInvalid(path, f"it cannot be read: {error.strerror or error}", "") from None
+    text = read_trusted(path, lambda fact, advice: PolicyInvalid(path, fact, advice))
     return PolicyAuthorizer(name, parse_policy(text, source=path), ids, keys, region)
 
 

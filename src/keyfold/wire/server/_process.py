@@ -18,6 +18,7 @@ from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
 from keyfold.policy.accesses import KeyLookup
+from keyfold.wire.server._file_access import create_private
 from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_policy_gate
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._server import Server, new_event_loop
@@ -110,15 +111,25 @@ def run_server(
 
 
 def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
-    """Return an engine opened with a server's settings."""
-    return Engine.open(
-        settings.path,
-        durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
-        region=settings.region,
-        buckets=settings.buckets,
-        expiry_grace=settings.expiry_grace,
-        **options,
-    )
+    """Return an engine opened with a server's settings.
+
+    If requests need a key, a new file is for its owner only: others would read it without one.
+    """
+    is_private = settings.auth is not None and settings.path != ":memory:"
+    is_new = is_private and create_private(settings.path)
+    try:
+        return Engine.open(
+            settings.path,
+            durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
+            region=settings.region,
+            buckets=settings.buckets,
+            expiry_grace=settings.expiry_grace,
+            **options,
+        )
+    except BaseException:
+        if is_new and Path(settings.path).stat().st_size == 0:
+            Path(settings.path).unlink()
+        raise
 
 
 def make_gate(

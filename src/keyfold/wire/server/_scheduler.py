@@ -10,9 +10,7 @@ a small thread pool; those that are not about items have a pool of their own (`_
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
-import traceback
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -224,10 +222,7 @@ class Scheduler:
     def _execute(self, call: WireCall, execute: Execute) -> Outcome:
         try:
             return call.run(execute)
-        except (KeyfoldError, NeedsThread) as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - the server keeps running, and reports the error
-            report_failure(call.operation, error)
+        except Exception as error:  # noqa: BLE001 - `answer_exception` reports it
             return error
 
     def begin_read(self, engine: Engine) -> bool:
@@ -313,9 +308,3 @@ class Scheduler:
             self._loop.call_soon(self._flush)
         else:
             self._is_flushing = False
-
-
-def report_failure(operation: str, error: Exception) -> None:
-    """Write an unexpected error with its traceback to stderr, for the server's operator."""
-    sys.stderr.write(f"keyfold: {operation} failed unexpectedly\n")
-    traceback.print_exception(error)

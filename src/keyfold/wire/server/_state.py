@@ -12,10 +12,11 @@ import orjson
 from keyfold.api.bodies import parse_body
 from keyfold.errors import KeyfoldError, ServiceError
 from keyfold.wire.server._access_log import AccessLog
-from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error, answer_failure
+from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error
 from keyfold.wire.server._browsers import BrowserRules
 from keyfold.wire.server._capacity import ask_for_capacity
 from keyfold.wire.server._encodings import BodyRefused
+from keyfold.wire.server._failures import answer_exception
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
@@ -27,7 +28,7 @@ from keyfold.wire.server._requests import (
     match_authorization,
     read_call,
 )
-from keyfold.wire.server._scheduler import Scheduler, report_failure
+from keyfold.wire.server._scheduler import Scheduler
 from keyfold.wire.server._tokens import TOKENED, scope_token_to_principal
 
 
@@ -154,8 +155,7 @@ class ServerState:
         except BodyRefused as refusal:
             return answer_refused_body(refusal)
         except Exception as error:  # noqa: BLE001 - the server keeps running, and refuses the call
-            report_failure(call.operation, error)
-            return answer_failure()
+            return answer_exception(call.operation, error)
         return None
 
     def read_checked(
