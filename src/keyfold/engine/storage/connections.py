@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -174,13 +175,13 @@ class BusyWait:
     hundreds of times.
     """
 
-    __slots__ = ("_deadline", "_seconds", "may_wait")
+    __slots__ = ("_deadline", "_seconds", "impatient")
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._deadline = 0.0
-        # Set to False by callers that must not block, such as an event loop.
-        self.may_wait = True
+        # The thread that must not block, such as that of an event loop; the others wait.
+        self.impatient: int | None = None
 
     def __call__(self, attempt: int) -> bool:
         now = time.monotonic()
@@ -188,7 +189,7 @@ class BusyWait:
             self._deadline = now + self._seconds
         elif now >= self._deadline:
             return False
-        if not self.may_wait:
+        if self.impatient == threading.get_ident():
             return False
         time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - jitter, not a secret
         return True

@@ -320,7 +320,7 @@ class Storage(RowReader, RowWriter, Protocol):
         ...
 
     def without_waiting(self) -> AbstractContextManager[None]:
-        """In the block, raise FileBusy at once if another process is writing."""
+        """In the block, raise FileBusy at once in this thread if another thread or process is writing."""
         ...
 
     def close(self) -> None:

@@ -45,6 +45,7 @@ from keyfold.engine.storage.view import View
 from keyfold.errors import (
     EngineClosed,
     EngineForked,
+    FileBusy,
     FileDamaged,
     FileFailed,
     FileReplaced,
@@ -213,6 +214,9 @@ class SqliteStorage:
                 lock.release()
         if self._sharing == threading.get_ident():
             return self._write_shared(work)
+        if self._in_file and self._busy_wait.impatient == threading.get_ident():
+            # Another thread may be waiting for another process, or wants this one to commit for it.
+            raise FileBusy(self._path, "another thread is writing")
         ticket = _Ticket(work)
         self._waiting.append(ticket)
         try:
@@ -301,11 +305,11 @@ class SqliteStorage:
 
     @contextmanager
     def without_waiting(self) -> Generator[None]:
-        self._busy_wait.may_wait = False
+        self._busy_wait.impatient = threading.get_ident()
         try:
             yield
         finally:
-            self._busy_wait.may_wait = True
+            self._busy_wait.impatient = None
 
     def close(self) -> None:
         if self._is_closed:

@@ -12,7 +12,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.engine.storage import RowsChanged, StorageWriter
-from keyfold.engine.storage.connections import translate
+from keyfold.engine.storage.connections import BusyWait, translate
 from keyfold.errors import EngineClosed, FileBusy
 from tests.unit.engine.storage.programs import Program, run_program, running
 from tests.unit.engine.storage.tables import add, create, get, names, put
@@ -93,6 +93,39 @@ def test_a_writer_that_waits_too_long_fails_and_writes_nothing(path: Path, holde
         assert names(engine) == {"there"}
         put(engine, "later")
         assert add(engine, "sum") == 1
+
+
+def test_only_the_thread_that_must_not_block_does_not_wait() -> None:
+    wait = BusyWait(60)
+    wait.impatient = threading.get_ident()
+    assert not wait(0)
+    answers: list[bool] = []
+    other = threading.Thread(target=lambda: answers.append(wait(0)))
+    other.start()
+    other.join(120)
+    assert answers == [True]
+
+
+def test_a_thread_that_must_not_block_does_not_wait_for_another_thread(path: Path) -> None:
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def hold(writer: StorageWriter) -> None:
+        has_begun.set()
+        may_end.wait(120)
+        writer.set_record("kind", "name", b"x")
+
+    with Engine.open(path) as engine:
+        storage = engine._storage
+        thread = threading.Thread(target=storage.write, args=(hold,))
+        thread.start()
+        assert has_begun.wait(120)
+        with storage.without_waiting(), pytest.raises(FileBusy, match="another thread is writing"):
+            storage.write(lambda writer: writer.set_record("kind", "name", b"y"))
+        may_end.set()
+        thread.join(120)
+        found = storage.read(lambda reader: reader.get_record("kind", "name"))
+        assert found == b"x"
+        storage.write(lambda writer: writer.set_record("kind", "name", None))
 
 
 def test_opening_waits_for_a_process_that_is_creating_the_file(tmp_path: Path) -> None:
