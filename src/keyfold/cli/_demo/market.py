@@ -36,7 +36,7 @@ from keyfold.model import Entity
 
 # The user of the design document; the others have ids like an identity provider's.
 _USER = "rabinovich"
-_OTHERS = 24
+_OTHERS = 9
 _NAMES = ("Amal", "Bea", "Cem", "Dov", "Elif", "Finn", "Goran", "Hana", "Ivo", "Jana")
 _GOODS = (
     ("Espresso cups", "24.90"), ("Wool scarf", "39"), ("Desk lamp", "64.50"),

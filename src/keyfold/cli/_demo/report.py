@@ -16,7 +16,7 @@ from keyfold.cli._demo import exchange_rates, letsgo, market, pantry
 from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet, is_error
 from keyfold.cli._results import count_items
 from keyfold.errors import KeyfoldError
-from keyfold.model import Entity, Page, Table, batch, transaction
+from keyfold.model import Entity, Page, Table, batch
 from keyfold.store import Store
 
 _MAKERS: dict[str, Callable[[DataGenerator], DataSet]] = {
@@ -27,8 +27,6 @@ _MAKERS: dict[str, Callable[[DataGenerator], DataSet]] = {
 }
 _SHOWN = 300
 _MILLISECONDS = 1000
-# A transaction has at most 100 actions, and an entity has at most one unique value here.
-_LOADED_TOGETHER = 50
 _AHEAD = timedelta(days=365)
 
 
@@ -159,11 +157,11 @@ def _run_design(store: Store, log: CallLog, name: str, data: DataSet) -> DesignR
 def _load(store: Store, data: DataSet) -> None:
     """Write what the table has at the beginning, with the guards of unique values."""
     puts = [Entity.put(each) for each in data.loaded]
+    # One by one and before the others: moto copies the table for each action of a transaction.
+    for each in puts:
+        if each.changes_unique:
+            store.run(Entity.create(each.entity))
     store.run(batch([each for each in puts if not each.changes_unique]))
-    guarded = [each.entity for each in puts if each.changes_unique]
-    for first in range(0, len(guarded), _LOADED_TOGETHER):
-        together = guarded[first : first + _LOADED_TOGETHER]
-        store.run(transaction(*(Entity.create(each) for each in together)))
 
 
 def run_case(store: Store, log: CallLog, case: Case) -> PatternRun:
