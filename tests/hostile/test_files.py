@@ -18,7 +18,7 @@ import pytest
 
 import keyfold.engine.storage.file_watch as watch_module
 from keyfold.engine import Engine
-from keyfold.engine.storage import checkpoints
+from keyfold.engine.storage import checkpoints, epochs
 from keyfold.errors import EngineClosed, FileReplaced, KeyfoldError, LogMismatch
 from keyfold.wire.server import Server
 from tests.unit.engine.storage.tables import create, get, names, put
@@ -278,7 +278,7 @@ def test_checkpoints_and_other_processes_are_no_replacement(path: Path) -> None:
 OTHER = """
 import sys
 from keyfold.engine import Engine
-from keyfold.engine.storage import checkpoints
+from keyfold.engine.storage import checkpoints, epochs
 from tests.unit.engine.storage.tables import put
 with Engine.open(sys.argv[1], upkeep_seconds=None) as engine:
     for number in range(int(sys.argv[2])):
@@ -404,3 +404,35 @@ def test_a_server_that_is_only_read_notices_at_its_next_sweep(path: Path) -> Non
             server._state.sweep()
             request = {"TableName": "Things", "Key": {"pk": {"S": "one"}}}
             assert send(url, "GetItem", request)[0] == 503
+
+
+def test_an_epoch_that_begins_a_log_is_the_logs_own(path: Path) -> None:
+    with Engine.open(path, upkeep_seconds=None) as engine:
+        create(engine)
+        storage = engine._storage
+        watch = storage._watch
+        assert watch is not None
+        for number in range(5):
+            # A checkpoint between a commit and its epoch, as another process may run one.
+            checkpoint(engine)
+            watch._known = watch._known._replace(is_stamped=False)
+            before = watch._log.read_start()
+            epochs.write_epoch(storage._connection, epochs.new_epoch(_number(engine)))
+            assert watch._log.read_start() != before
+            put(engine, f"thing-{number}")
+            checkpoint(engine)
+            engine.check_file()
+            put(engine, f"more-{number}")
+            engine.check_file()
+        content, log = path.read_bytes(), side(path, "-wal").read_bytes()
+    copy = path.with_name("copy.db")
+    copy.write_bytes(content)
+    side(copy, "-wal").write_bytes(log)
+    with Engine.open(copy, upkeep_seconds=None) as engine:
+        assert len(names(engine)) == 10
+
+
+def _number(engine: Engine) -> bytes:
+    epoch = epochs.read_epoch(engine._storage._connection)
+    assert epoch is not None
+    return epoch.number

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -35,6 +36,19 @@ _OVERWRITTEN = "it was overwritten with another copy"
 _FileId = tuple[int, int]
 
 
+class _KnownEpoch(NamedTuple):
+    """What is known of a file's epoch. Threads that hold no lock see all of it, or none."""
+
+    # The first bytes of the log in which the epoch was read.
+    log_start: bytes
+    # None if it cannot be read.
+    epoch: Epoch | None
+    # Whether the log has an epoch of its own, so that this one holds as long as the log does.
+    is_stamped: bool
+    # The epoch that was last found in the file itself.
+    file_epoch: Epoch | None = None
+
+
 class FileWatch:
     """Compares a file, its log and the log's index with those that were opened.
 
@@ -60,17 +74,15 @@ class FileWatch:
         status = _stat(real_path)
         self._changed_at, self._size_bytes = status.st_mtime_ns, status.st_size
         # This read opens the log and its index.
-        self._epoch = read_epoch(connection)
         self._epoch_page = find_epoch_page(connection)
         # Changes with every commit of other connections.
         self._data_version = _read_data_version(connection)
         self._ids = {name: _file_id(_stat(name)) for name in (real_path, *self._beside)}
         self._log = LogFile(self._beside[0], vfs)
-        # The log that `_epoch` was read in, and whether it has an epoch of its own.
-        self._log_start = self._log.read_start()
-        self._is_stamped = self._has_own_epoch()
-        # The epoch that was last found in the file itself.
-        self._file_epoch: Epoch | None = None
+        # The log is read first, here and below: should another process begin a new one meanwhile,
+        # nothing is known of that one.
+        log_start = self._log.read_start()
+        self._known = self._know(log_start, read_epoch(connection))
         # The time from which `check` is due.
         self.due_at = 0.0
 
@@ -84,12 +96,14 @@ class FileWatch:
 
     def find_fault(self) -> FileReplaced | None:
         """Return the error of `check`, as far as it can be found without a transaction."""
+        known = self._known
         try:
             status = self._check_ids()
             if status.st_mtime_ns != self._changed_at or status.st_size != self._size_bytes:
                 start = self._read_file()
-                if self._is_stamped and self._log.read_start() == self._log_start:
-                    self._check_known(start)
+                # Read last: if the log is the same now, it was when the file was read.
+                if known.is_stamped and self._log.read_start() == known.log_start:
+                    self._check_known(start, known)
         except FileReplaced as fault:
             return fault
         except (apsw.Error, OSError):
@@ -100,8 +114,7 @@ class FileWatch:
     def stamp_log(self, connection: SqliteConnection) -> None:
         """Write a new epoch if the log, to which the caller has just committed, has none."""
         try:
-            start = self._log.read_start()
-            if start != self._log_start or not self._is_stamped:
+            if self._log.read_start() != self._known.log_start or not self._known.is_stamped:
                 self._stamp(connection)
         except apsw.Error:
             # Busy, or the disk fails: the next commit tries again. Without an epoch, a log is
@@ -131,25 +144,24 @@ class FileWatch:
     def _check_content(self, connection: SqliteConnection, status: os.stat_result) -> None:
         """Check a file that was changed: by a checkpoint, or by something else."""
         # First without SQLite: reading what was cut off, through a memory map, ends the process.
-        start = self._read_file()
+        known, start = self._known, self._read_file()
         data_version = _read_data_version(connection)
-        if self._log.read_start() == self._log_start:
-            if self._is_stamped:
-                self._check_known(start)
-            elif not self._log_start and data_version == self._data_version:
+        if self._log.read_start() == known.log_start:
+            if known.is_stamped:
+                self._check_known(start, known)
+            elif not known.log_start and data_version == self._data_version:
                 # There is no log: nobody has written anything.
-                self._require_epoch(start, self._epoch)
+                self._require_epoch(start, known.epoch)
         connection.execute("BEGIN")
         try:
-            shown = read_epoch(connection)
-            start = self._read_file()
-            self._log_start = self._log.read_start()
+            log_start = self._log.read_start()
+            shown, start = read_epoch(connection), self._read_file()
         finally:
             connection.execute("ROLLBACK")
         if not belongs(start.epoch, shown):
             raise self._fault(_OVERWRITTEN)
-        self._epoch, self._file_epoch, self._data_version = shown, start.epoch, data_version
-        self._is_stamped = self._has_own_epoch()
+        self._known = self._know(log_start, shown, start.epoch)
+        self._data_version = data_version
         self._changed_at, self._size_bytes = status.st_mtime_ns, status.st_size
 
     def _read_file(self) -> FileStart:
@@ -165,13 +177,13 @@ class FileWatch:
             raise self._fault("it was truncated")
         return start
 
-    def _check_known(self, start: FileStart) -> None:
+    def _check_known(self, start: FileStart, known: _KnownEpoch) -> None:
         """Compare the file with the known epoch, which holds as long as the log is the same."""
-        if not belongs(start.epoch, self._epoch):
+        if not belongs(start.epoch, known.epoch):
             raise self._fault(_OVERWRITTEN)
-        if self._file_epoch == self._epoch:
+        if known.file_epoch == known.epoch:
             # A checkpoint has copied the log's epoch: nothing can bring the one before back.
-            self._require_epoch(start, self._epoch)
+            self._require_epoch(start, known.epoch)
 
     def _require_epoch(self, start: FileStart, epoch: Epoch | None) -> None:
         if None not in (start.epoch, epoch) and start.epoch != epoch:
@@ -180,22 +192,24 @@ class FileWatch:
     def _stamp(self, connection: SqliteConnection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            shown, start = read_epoch(connection), self._log.read_start()
+            log_start, shown = self._log.read_start(), read_epoch(connection)
             # Another process may have done it meanwhile. A damaged epoch is left to `verify`.
-            if shown is not None and not self._log.has_epoch(start, shown, self._epoch_page):
+            if shown is not None and not self._log.has_epoch(log_start, shown, self._epoch_page):
                 # No epoch in this log so far: the one that SQLite shows is the file's own.
-                shown = new_epoch(shown.number, self._log.find_salts(start))
+                shown = new_epoch(shown.number, self._log.find_salts(log_start))
                 write_epoch(connection, shown)
                 connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-        self._epoch, self._log_start, self._is_stamped = shown, self._log.read_start(), True
+        # If the epoch itself began a new log, the next commit finds out.
+        self._known = _KnownEpoch(log_start, shown, is_stamped=True)
 
-    def _has_own_epoch(self) -> bool:
-        return self._epoch is None or self._log.has_epoch(
-            self._log_start, self._epoch, self._epoch_page
-        )
+    def _know(
+        self, log_start: bytes, epoch: Epoch | None, file_epoch: Epoch | None = None
+    ) -> _KnownEpoch:
+        is_stamped = epoch is None or self._log.has_epoch(log_start, epoch, self._epoch_page)
+        return _KnownEpoch(log_start, epoch, is_stamped, file_epoch)
 
     def _fault(self, fact: str) -> FileReplaced:
         return FileReplaced(self._path, fact)

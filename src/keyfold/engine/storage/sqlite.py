@@ -178,14 +178,15 @@ class SqliteStorage:
         try:
             if self._is_view_held:
                 self._end_held_view()
-            watch = self._watch
-            is_watched = watch is not None and monotonic() >= watch.due_at
-            if is_watched:
+            watch, view = self._watch, self._view
+            if watch is not None and monotonic() >= watch.due_at:
                 self._check_file()
-            view = self._view
+                is_put = view.put(rows, key, value, size, entries, holds)
+                self._after_commit(is_watched=True)
+                return is_put
             is_put = view.put(rows, key, value, size, entries, holds)
-            if is_watched or view.written_pages >= self._checkpointer.due_pages:
-                self._after_commit(is_watched=is_watched)
+            if view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.check_log(self._connection, view.written_pages)
         except apsw.Error as error:
             raise self._translate(error) from error
         finally:
