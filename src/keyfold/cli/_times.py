@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import typer
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([dhms])")
+_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?)([dhms])")
 _PARTS = re.compile(rf"(?:{_PART.pattern})+")
 
 

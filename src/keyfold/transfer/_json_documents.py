@@ -24,7 +24,8 @@ _SCAN = re.compile(
     r'\{(?:\s*"(?:Scanned)?Count"\s*:\s*\d+\s*,|\s*"ConsumedCapacity"\s*:\s*(?:null|\{[^{}]*\})\s*,)*'
     r'\s*"Items"\s*:\s*\['
 )
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+# A string without an end goes to the end: what follows a quote in it is no string.
+_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\]]', re.DOTALL)
 # The members of a scan's output.
 _SCAN_MEMBERS = frozenset(
     {

@@ -70,14 +70,14 @@ def _parse_at_once(text: bytes) -> str:
 def test_slices_mean_what_the_whole_means(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_bodies, "SLICE_BYTES", size)
     seen = {"valid": 0, "invalid": 0}
-    for seed in range(400):
+    for seed in range(150):
         source = random.Random(seed)
         text = _write(_make_value(source), source).encode()
         for each in (text, *(_damage(text, source) for _ in range(4))):
             expected = _parse_at_once(each)
             assert _parse(each) == expected, each
             seen["invalid" if expected == "invalid" else "valid"] += 1
-    assert min(seen.values()) > 300
+    assert min(seen.values()) > 100
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ _BEFORE_TABLE = re.compile(r"\b(?:from|into|update)\s+$", re.IGNORECASE)
 _BEFORE_INDEX = re.compile(rf"\b(?:from|update)\s+{NAME}\s*\.\s*$", re.IGNORECASE)
 # An attribute name before a literal that it is compared with or set to.
 _BEFORE_VALUE = re.compile(
-    r"""["']?(?P<name>[\w$.-]+)["']?\s*(?:=|:|\bin\s*[\[(][^\])]*)\s*$""", re.IGNORECASE
+    r"""(?<![\w$.-])(?P<name>[\w$.-]++)["']?\s*+(?:[=:]\s*|\bin\s*[\[(][^\[\]()]*+)$""",
+    re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[A-Za-z_$][\w$]*")
 
@@ -198,7 +199,7 @@ def _complete_statement(text: str, names: Names) -> Completion:
     quote = find_open_quote(text)
     if quote is not None:
         return _complete_quoted(text, quote, names)
-    word = re.search(r"[\w$]*$", text)
+    word = re.search(r"(?<![\w$])[\w$]*$", text)
     assert word is not None  # it matches any text
     start, before = word.start(), text[: word.start()]
     if _BEFORE_TABLE.search(before):

@@ -200,7 +200,7 @@ def name_in(text: str) -> str:
     >>> name_in("Last orders --user ada"), name_in("last-orders user=ada")
     ('Last orders', 'last-orders')
     """
-    return re.split(r"\s+(?:--|\w+=)", text, maxsplit=1)[0]
+    return re.split(r"(?<!\s)\s+(?:--|\w+=)", text, maxsplit=1)[0]
 
 
 def keys_of(described: dict[str, Any]) -> list[str]:
