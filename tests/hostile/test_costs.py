@@ -17,6 +17,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
+from keyfold.expressions.legacy import bind_attribute_updates
 
 TABLE: dict[str, Any] = {
     "TableName": "Things",
@@ -138,3 +139,137 @@ def test_an_error_quotes_a_bounded_part_of_the_request(engine: Engine, attack: s
 def test_a_refusal_costs_no_more_than_its_size(engine: Engine, attack: str) -> None:
     operation, make = QUOTING[attack]
     assert growth(engine, lambda count: (operation, make(count)), 1_000) < LINEAR
+
+
+def put_list(engine: Engine, count: int, number: int = 0) -> None:
+    item = {**key(number), "l": {"L": [{"SS": ["x"]}] * count}}
+    engine.execute("PutItem", {"TableName": "Things", "Item": item})
+
+
+def query(**more: Any) -> tuple[str, dict[str, Any]]:
+    values = {":p": {"S": "a"}, **more.pop("values", {})}
+    return "Query", {
+        "TableName": "Things",
+        "KeyConditionExpression": "pk = :p",
+        "ExpressionAttributeValues": values,
+        **more,
+    }
+
+
+def many_contains(form: str) -> Callable[[int], tuple[str, dict[str, Any]]]:
+    def make(count: int) -> tuple[str, dict[str, Any]]:
+        return query(
+            FilterExpression=" OR ".join([form] * count),
+            values={":v": {"SS": ["y"]}, ":l": {"L": [{"S": "x"}] * 2_000}},
+        )
+
+    return make
+
+
+@pytest.mark.parametrize("form", ["contains(l, :v) OR a = :l", "contains(:l, a) OR a = :v"])
+def test_many_contains_cost_no_more_than_one_walk_of_the_list(engine: Engine, form: str) -> None:
+    """60 of them over long lists took 7.8 seconds."""
+    put_list(engine, 2_000)
+    few, many = (
+        count_events(lambda count=count: engine.execute(*many_contains(form)(count)))
+        for count in (10, 70)
+    )
+    # Each one is bound and evaluated; none walks the list by itself.
+    assert many < few + 20_000
+
+
+UPDATES = {
+    "appended lists": "a{0} = list_append(l, l)",
+    "copied lists": "a{0} = l",
+}
+
+
+@pytest.mark.parametrize("attack", UPDATES)
+def test_an_update_stops_when_the_item_is_too_large(engine: Engine, attack: str) -> None:
+    """40 `list_append` took 7.3 seconds."""
+    put_list(engine, 100_000)
+
+    def update(count: int) -> int:
+        request = {
+            "TableName": "Things",
+            "Key": key(),
+            "UpdateExpression": "SET "
+            + ", ".join(UPDATES[attack].format(number) for number in range(count)),
+        }
+        return count_events(lambda: refusal(engine, "UpdateItem", request))
+
+    assert update(60) < 2.0 * update(15)
+
+
+LARGE: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
+    "attribute updates": (
+        "UpdateItem",
+        lambda count: {
+            "TableName": "Things",
+            "Key": key(),
+            "AttributeUpdates": {
+                f"attribute{number}": {"Value": {"S": "x" * 10}} for number in range(count)
+            },
+        },
+    ),
+    "a long list": (
+        "PutItem",
+        lambda count: {"TableName": "Things", "Item": {**key(), "l": {"L": [{"S": ""}] * count}}},
+    ),
+    "many expected attributes": (
+        "PutItem",
+        lambda count: {
+            "TableName": "Things",
+            "Item": key(),
+            "Expected": {f"a{number}": {"Exists": False} for number in range(count)},
+        },
+    ),
+    "a transaction of large puts": (
+        "TransactWriteItems",
+        lambda count: {
+            "TransactItems": [
+                {
+                    "Put": {
+                        "TableName": "Things",
+                        "Item": {**key(number), "l": {"L": [{"N": "1"}] * (count // 50)}},
+                    }
+                }
+                for number in range(100)
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", LARGE)
+def test_a_large_request_costs_no_more_than_its_size(engine: Engine, attack: str) -> None:
+    operation, make = LARGE[attack]
+    assert growth(engine, lambda count: (operation, make(count)), 2_000) < LINEAR
+
+
+def bind_refused(updates: dict[str, Any]) -> None:
+    with contextlib.suppress(ServiceError):
+        bind_attribute_updates(updates)
+        pytest.fail("the updates are too large")
+
+
+def test_attribute_updates_beyond_an_item_are_not_translated(engine: Engine) -> None:
+    """13 MB of them took 5.6 seconds."""
+    operation, make = LARGE["attribute updates"]
+    refusal(engine, operation, make(30_000))
+    updates = [make(count)["AttributeUpdates"] for count in (20_000, 40_000)]
+    fewer, more = (count_events(lambda each=each: bind_refused(each)) for each in updates)
+    assert more == fewer
+
+
+def test_a_batch_is_answered_with_a_bounded_part(engine: Engine) -> None:
+    """16 MB of items may be 150 MB of JSON."""
+    for number in range(30):
+        item = {**key(number), "l": {"L": [{"S": ""}] * 390_000}}
+        engine.execute("PutItem", {"TableName": "Things", "Item": item})
+    keys = {"Things": {"Keys": [key(number) for number in range(30)]}}
+    answer = orjson.dumps(engine.execute_parsed("BatchGetItem", {"RequestItems": keys}))
+    assert len(answer) < 40 << 20
+    response = orjson.loads(answer)
+    left = response["UnprocessedKeys"]["Things"]["Keys"]
+    assert len(response["Responses"]["Things"]) + len(left) == 30

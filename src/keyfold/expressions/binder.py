@@ -13,11 +13,13 @@ from typing import assert_never
 from keyfold.expressions.comparison import (
     ORDERED_TYPES,
     TEXT_TYPES,
+    contains_set,
     show_value,
     size_of,
     to_ordered,
     type_name,
 )
+from keyfold.expressions.containment import AskedPath, ConstantList
 from keyfold.expressions.faults import ExpressionFault
 from keyfold.expressions.placeholders import Placeholders
 from keyfold.expressions.trees import (
@@ -63,13 +65,19 @@ BoundOperand = Steps | AttributeValue | SizeOf
 class Binder:
     """Resolves the operands of one request, and collects the paths among them."""
 
-    __slots__ = ("_placeholders", "bound", "paths")
+    __slots__ = ("_placeholders", "_with_sets", "asked", "bound", "lists", "paths")
 
     def __init__(self, placeholders: Placeholders) -> None:
         self._placeholders = placeholders
         self.paths: list[Steps] = []
+        # By identity; the values are held, so that no other gets it.
+        self._with_sets: dict[int, tuple[AttributeValue, bool]] = {}
         # The number of operands.
         self.bound = 0
+        # The paths that `contains` asks for elements.
+        self.asked: dict[Steps, AskedPath] = {}
+        # The lists of the request that `contains` asks for elements, by their identity.
+        self.lists: dict[int, ConstantList] = {}
 
     def bind(self, operand: Operand) -> BoundOperand:
         """Return the path or value of `operand`, with placeholders replaced; raises ExpressionFault."""
@@ -84,6 +92,16 @@ class Binder:
             return self._bind_size(operand)
         assert isinstance(operand, dict), operand  # the printer has resolved deferred values
         return operand
+
+    def has_set(self, value: AttributeValue) -> bool:
+        """Return whether a bound value is or contains a set, which `==` cannot compare.
+
+        A value is walked once, although hundreds of operators may use it.
+        """
+        known = self._with_sets.get(id(value))
+        if known is None:
+            known = self._with_sets[id(value)] = (value, contains_set(value))
+        return known[1]
 
     def bind_all(self, operands: tuple[Operand, ...]) -> list[BoundOperand]:
         """Return the paths and values of `operands`; raises ExpressionFault."""

@@ -25,7 +25,6 @@ from keyfold.expressions.binder import (
 from keyfold.expressions.comparison import (
     ORDERED_TYPES,
     are_equal,
-    contains_set,
     has_element,
     ordering_of,
     size_of,
@@ -33,6 +32,7 @@ from keyfold.expressions.comparison import (
     to_ordered,
     type_name,
 )
+from keyfold.expressions.containment import FEW_QUESTIONS, AskedPath, ConstantList
 from keyfold.expressions.faults import ExpressionFault
 from keyfold.expressions.parser import (
     CACHED_EXPRESSIONS,
@@ -119,7 +119,22 @@ def compile_condition(
     """Bind a tree to the placeholders and compile it; raises ExpressionFault."""
     binder = Binder(placeholders)
     holds = _compile(condition, binder)
+    indexed = [each for each in binder.asked.values() if each.calls > FEW_QUESTIONS]
+    if indexed:
+        holds = _forgetting(holds, indexed)
     return BoundCondition(holds, tuple(binder.paths), binder.bound)
+
+
+def _forgetting(holds: Predicate, asked: list[AskedPath]) -> Predicate:
+    def holds_and_forgets(item: Item) -> bool:
+        try:
+            return holds(item)
+        finally:
+            # A condition may be cached, and must not keep an item's lists.
+            for each in asked:
+                each.forget()
+
+    return holds_and_forgets
 
 
 def check_operator_count(count: int) -> None:
@@ -150,15 +165,18 @@ def check_filter_keys(
 def _compile(node: Condition, binder: Binder) -> Predicate:
     match node:
         case Comparison():
-            return _compile_comparison(node.comparator, *bind_comparison(node, binder))
+            return _compile_comparison(node.comparator, *bind_comparison(node, binder), binder)
         case And():
             return _all_of([_compile(condition, binder) for condition in node.conditions])
         case FunctionCall():
-            return _compile_call(node.function, bind_call(node, binder))
+            operands = bind_call(node, binder)
+            if node.function == "contains":
+                return _compile_contains(operands, binder)
+            return _compile_call(node.function, operands)
         case Between():
             return _compile_between(*bind_between(node, binder))
         case In():
-            return _compile_in(*bind_in(node, binder))
+            return _compile_in(*bind_in(node, binder), binder)
         case Or(conditions):
             return _any_of([_compile(condition, binder) for condition in conditions])
         case Not(condition):
@@ -185,19 +203,19 @@ def _negated(holds: Predicate) -> Predicate:
 
 
 def _compile_comparison(
-    comparator: Comparator, left: BoundOperand, right: BoundOperand
+    comparator: Comparator, left: BoundOperand, right: BoundOperand, binder: Binder
 ) -> Predicate:
     if isinstance(left, dict) and not isinstance(right, dict):
         left, right, comparator = right, left, MIRRORED[comparator]
     if comparator == "=":
-        return _compile_equality(left, right)
+        return _compile_equality(left, right, binder)
     if comparator == "<>":
-        return _negated(_compile_equality(left, right))
+        return _negated(_compile_equality(left, right, binder))
     return _compile_ordering(_ORDERINGS[comparator], left, right)
 
 
-def _compile_equality(left: BoundOperand, right: BoundOperand) -> Predicate:
-    if isinstance(right, dict) and not contains_set(right):
+def _compile_equality(left: BoundOperand, right: BoundOperand, binder: Binder) -> Predicate:
+    if isinstance(right, dict) and not binder.has_set(right):
         if isinstance(left, tuple) and len(left) == 1:
             name: Any = left[0]
             return lambda item: item.get(name) == right
@@ -213,11 +231,11 @@ def _compile_equality(left: BoundOperand, right: BoundOperand) -> Predicate:
     return holds
 
 
-def _compile_in(value: BoundOperand, options: list[BoundOperand]) -> Predicate:
-    if all(isinstance(option, dict) and not contains_set(option) for option in options):
+def _compile_in(value: BoundOperand, options: list[BoundOperand], binder: Binder) -> Predicate:
+    if all(isinstance(option, dict) and not binder.has_set(option) for option in options):
         read = reader(value)
         return lambda item: read(item) in options
-    return _any_of([_compile_equality(value, option) for option in options])
+    return _any_of([_compile_equality(value, option, binder) for option in options])
 
 
 def _compile_ordering(
@@ -282,12 +300,34 @@ def _compile_call(function: FunctionName, operands: list[BoundOperand]) -> Predi
             return lambda item: kind in (read(item) or ())
         case "begins_with":
             return _relation(starts_with, read, reader(operands[1]))
-        case "contains":
-            return _relation(has_element, read, reader(operands[1]))
-        case "size" | "if_not_exists" | "list_append":
-            raise AssertionError(function)  # the parser rejects them as conditions
+        case "contains" | "size" | "if_not_exists" | "list_append":
+            # The parser rejects the others as conditions.
+            raise AssertionError(function)
         case _:
             assert_never(function)
+
+
+def _compile_contains(operands: list[BoundOperand], binder: Binder) -> Predicate:
+    container, element = operands
+    read_element = reader(element)
+    if isinstance(container, dict) and "L" in container:
+        elements = container["L"]
+        # Calls with the same placeholder share the same list.
+        constant = binder.lists.get(id(elements))
+        if constant is None:
+            constant = binder.lists[id(elements)] = ConstantList(elements)
+        has = constant.has
+
+        def constant_holds(item: Item) -> bool:
+            sought = read_element(item)
+            return sought is not None and has(sought)
+
+        return constant_holds
+    if not isinstance(container, tuple):
+        return _relation(has_element, reader(container), read_element)
+    asked = binder.asked.setdefault(container, AskedPath())
+    asked.calls += 1
+    return _relation(asked.has, reader(container), read_element)
 
 
 def _relation(

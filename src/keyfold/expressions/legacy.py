@@ -34,6 +34,7 @@ from keyfold.expressions.trees import (
 )
 from keyfold.expressions.updates import (
     ADDABLE_TYPES,
+    UPDATE_TOO_LARGE,
     Evaluate,
     PathChange,
     UpdatePlan,
@@ -41,7 +42,14 @@ from keyfold.expressions.updates import (
     delete_from,
     plan_of,
 )
-from keyfold.values import MAX_NAME_BYTES, AttributeValue, normalise_value, text_size_bytes
+from keyfold.values import (
+    MAX_ITEM_BYTES,
+    MAX_NAME_BYTES,
+    AttributeValue,
+    normalise_value,
+    text_size_bytes,
+    value_size_bytes,
+)
 from keyfold.values.wording import INVALID
 
 _TYPE_MISMATCH = "Type mismatch for attribute to update"
@@ -168,11 +176,17 @@ def bind_attribute_updates(updates: dict[str, Any]) -> UpdatePlan:
     """
     changes: list[PathChange] = []
     only_removes = bool(updates)
+    bytes_left = MAX_ITEM_BYTES
     for name, update in updates.items():
         action, value = update.get("Action") or "PUT", update.get("Value")
         source = _translate_update(name, action, value)
         given = source({}) if action in ("PUT", "ADD") else None
         changes.append(PathChange((name,), source, given))
+        if given is not None and (action == "PUT" or "N" not in given):
+            bytes_left -= len(name) + value_size_bytes(given)
+            if bytes_left < 0:
+                # The updated item would have all of these, whatever it has now.
+                raise ValidationException(UPDATE_TOO_LARGE)
         _check_name(name)
         only_removes = only_removes and action == "DELETE"
     return plan_of(tuple(changes), only_removes=only_removes)

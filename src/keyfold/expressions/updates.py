@@ -34,13 +34,16 @@ from keyfold.expressions.trees import (
     ValuePlaceholder,
 )
 from keyfold.values import (
+    MAX_ITEM_BYTES,
     MAX_NESTING,
     NESTED_TOO_DEEP,
     AttributeValue,
     Item,
     add_numbers,
     subtract_numbers,
+    value_size_bytes,
 )
+from keyfold.values.sizes import ELEMENT_BYTES
 
 Evaluate = Callable[[Item], AttributeValue | None]
 """Returns the new value of a path, computed from the old item; None removes it."""
@@ -61,6 +64,14 @@ _LONG_NAMES = {
 }
 
 _BAD_OPERAND = "An operand in the update expression has an incorrect data type"
+UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+
+# Only updates with more changes than this measure each value: together, the others are not much
+# longer than an item may be.
+_FEW_CHANGES = 8
+# No list of an item has as many elements, since each of them counts a byte.
+_MAX_APPENDED = 1 << 21
+
 _BAD_PATH = "The document path provided in the update expression is invalid for update"
 _NO_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
 
@@ -95,6 +106,8 @@ class UpdatePlan(NamedTuple):
         """
         updated = dict(item)
         inner: dict[str, list[tuple[Steps, AttributeValue | None]]] = {}
+        is_long = len(self.changes) > _FEW_CHANGES
+        bytes_left = MAX_ITEM_BYTES
         for change in self.changes:
             steps = change.steps
             name: Any = steps[0]
@@ -102,6 +115,14 @@ class UpdatePlan(NamedTuple):
                 _check_parent(item, steps)
             value = change.source(item)
             if value is not None:
+                if is_long:
+                    # Measured before anything else: the values of a thousand changes may be one
+                    # long list of the item, which the new item would have a thousand times.
+                    step = change.steps[-1]
+                    bytes_left -= value_size_bytes(value)
+                    bytes_left -= len(step) if isinstance(step, str) else ELEMENT_BYTES
+                    if bytes_left < 0:
+                        raise ValidationException(UPDATE_TOO_LARGE)
                 _check_nesting(value, len(steps) - 1)
             if len(steps) > 1:
                 inner.setdefault(name, []).append((steps[1:], value))
@@ -383,8 +404,10 @@ class _SourceBinder:
             self._check_literals(function, operands, "L")
 
             def append(item: Item) -> AttributeValue:
-                head = _data_of(first(item), "L")
-                return {"L": [*head, *_data_of(second(item), "L")]}
+                head, tail = _data_of(first(item), "L"), _data_of(second(item), "L")
+                if len(head) + len(tail) > _MAX_APPENDED:
+                    raise ValidationException(UPDATE_TOO_LARGE)
+                return {"L": [*head, *tail]}
 
             return append
         assert function == "if_not_exists", function  # the parser rejects all others

@@ -34,9 +34,15 @@ from keyfold.values.order import (
     prefix_end,
     terminate_part,
 )
-from keyfold.values.sizes import item_size_bytes, text_size_bytes, value_size_bytes
+from keyfold.values.sizes import (
+    MAX_ITEM_BYTES,
+    item_size_bytes,
+    text_size_bytes,
+    value_size_bytes,
+)
 
 __all__ = [
+    "MAX_ITEM_BYTES",
     "MAX_NAME_BYTES",
     "MAX_NESTING",
     "NESTED_TOO_DEEP",

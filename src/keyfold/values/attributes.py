@@ -195,7 +195,14 @@ def _list(data: Any, depth: int) -> tuple[list[AttributeValue], int]:
     normals: list[AttributeValue] = []
     unchanged = True
     for value in data:
-        normal, value_bytes = _normalise(value, depth + 1)
+        # Strings are handled inline, as in `_normalise_attributes`.
+        text: Any = None
+        if value.__class__ is dict and len(value) == 1 and "S" in value:
+            text = value["S"]
+        if text.__class__ is str:
+            normal, value_bytes = value, len(text) if text.isascii() else _utf8_length(text)
+        else:
+            normal, value_bytes = _normalise(value, depth + 1)
         normals.append(normal)
         size += value_bytes + ELEMENT_BYTES
         if size > MAX_REQUEST_BYTES:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from keyfold.values._types import AttributeValue, Item
 from keyfold.values.numbers import number_size_bytes
 
+MAX_ITEM_BYTES = 409_600
 CONTAINER_BYTES = 3
 ELEMENT_BYTES = 1
 

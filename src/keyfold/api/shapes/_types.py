@@ -54,6 +54,8 @@ def walk_types(spec: Shape, request: object) -> None:
             if value is None:
                 continue
             if isinstance(value, dict):
+                if kind.name == "AttributeValue" and _is_plain_text(cast("dict[str, Any]", value)):
+                    continue
                 members = _object_members(kind, cast("dict[object, Any]", value))
                 stack.append(iter(members))
                 break
@@ -66,6 +68,12 @@ def walk_types(spec: Shape, request: object) -> None:
             _check_scalar(kind, value, is_member=is_member)
         else:
             stack.pop()
+
+
+def _is_plain_text(value: dict[str, Any]) -> bool:
+    """Return whether an attribute value certainly is a string: the commonest one by far."""
+    text: Any = value.get("S")
+    return text.__class__ is str and len(value) == 1 and text.isascii()
 
 
 def _object_members(spec: Shape, value: dict[object, Any]) -> list[_Typed]:

@@ -14,9 +14,9 @@ from typing import IO, Any, NamedTuple, TypedDict, cast
 
 import orjson
 
-from keyfold.engine.items.writes import MAX_ITEM_BYTES
 from keyfold.engine.tables.table import KeyTypes
 from keyfold.errors import ValidationException
+from keyfold.values import MAX_ITEM_BYTES
 
 
 class FormatBody(TypedDict):

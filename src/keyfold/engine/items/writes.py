@@ -33,14 +33,12 @@ from keyfold.engine.streams.change_log import record_delete, record_put
 from keyfold.engine.tables.table import EngineTable
 from keyfold.engine.vectors.index import VectorInvalid
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
-from keyfold.expressions.updates import UpdatePlan
-from keyfold.values import Item, item_size_bytes, to_json
+from keyfold.expressions.updates import UPDATE_TOO_LARGE, UpdatePlan
+from keyfold.values import MAX_ITEM_BYTES, Item, item_size_bytes, to_json
 
-MAX_ITEM_BYTES = 409_600
 GIB = 1 << 30
 
 _ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
-_UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
 class PutAction(NamedTuple):
@@ -240,7 +238,7 @@ def _apply_update(table: EngineTable, change: UpdateAction, old: Item | None) ->
     new = base if plan is None else plan.apply(base)
     size = item_size_bytes(new)
     if size > MAX_ITEM_BYTES:
-        raise ValidationException(_UPDATE_TOO_LARGE)
+        raise ValidationException(UPDATE_TOO_LARGE)
     return PutAction(new, to_json(new), size, _updated_entries(table, old, new))
 
 

@@ -20,6 +20,8 @@ from keyfold.values import Item, normalise_item
 
 MAX_KEYS = 100
 MAX_BYTES = 16 * 1024 * 1024
+# The JSON of an item may be ten times as long as its size.
+MAX_JSON_BYTES = 2 * MAX_BYTES
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
@@ -40,7 +42,7 @@ def batch_get_item(
         raise ValidationException(_DUPLICATES)
     responses: dict[str, Any] = {}
     unprocessed: dict[str, Any] = {}
-    bytes_left = MAX_BYTES
+    bytes_left, json_left = MAX_BYTES, MAX_JSON_BYTES
     throttled_members = ThrottledMembers()
     for name, each in wanted.items():
         table, row_keys = targets[name]
@@ -55,14 +57,16 @@ def batch_get_item(
             ):
                 unprocessed_keys.append(key)
                 continue
-            row = context.storage.get(table.rows, row_key) if bytes_left >= 0 else None
+            is_full = bytes_left < 0 or json_left < 0
+            row = None if is_full else context.storage.get(table.rows, row_key)
             size = 0 if row is None else row[1]
             bytes_left -= size
-            if bytes_left < 0:
+            if is_full or bytes_left < 0:
                 unprocessed_keys.append(key)
                 continue
             if row is not None:
                 values.append(row[0])
+                json_left -= len(row[0])
             if table.monitor is not None:
                 normalised = prepared[name][0][place]
                 count_read(table, normalised, size, is_consistent=is_consistent)

@@ -10,7 +10,6 @@ from keyfold.engine.items.key_faults import KeyInvalid
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.write_checks import is_certain_to_fit
 from keyfold.engine.items.writes import (
-    MAX_ITEM_BYTES,
     ItemWrite,
     check_item_size,
     make_put,
@@ -22,7 +21,7 @@ from keyfold.engine.items.writes import (
 from keyfold.errors import ConditionalCheckFailedException, ServiceError
 from keyfold.expressions.fast_conditions import bind_fast_condition
 from keyfold.expressions.parameters import check_expression_use, check_old_or_none, read_condition
-from keyfold.values import normalise_item, to_json
+from keyfold.values import MAX_ITEM_BYTES, normalise_item, to_json
 
 # The number of required parameters: the table and the item.
 REQUIRED = 2

@@ -56,8 +56,7 @@ def transact_write_items(
     context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Carry out up to 100 writes, all of them or none."""
-    actions = [_read_action(each) for each in request["TransactItems"]]
-    _check_payload(actions)
+    actions = _read_actions(request["TransactItems"])
     writes = _make_writes(context, actions)
     wants_items = [action.wants_item for action in actions]
     response: dict[str, Any] = {}
@@ -67,14 +66,18 @@ def transact_write_items(
     return response
 
 
-def _check_payload(actions: list[_Action]) -> None:
+def _read_actions(members: list[dict[str, Any]]) -> list[_Action]:
+    actions: list[_Action] = []
     total = 0
-    for action in actions:
+    for member in members:
+        action = _read_action(member)
         total += action.payload_bytes
         if total > MAX_BYTES:
             raise ValidationException(
                 f"Transaction payload size cannot exceed 4MB. Payload Size: {total}"
             )
+        actions.append(action)
+    return actions
 
 
 def _read_action(member: dict[str, Any]) -> _Action:
