@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -34,6 +34,7 @@ from keyfold.cli._errors import PublicError, UsageError, asks_for_json, name_opt
 from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import show_examples
 from keyfold.errors import KeyfoldError
+from keyfold.terminals import escaped_output
 
 EXIT_ABORTED = 1
 EXIT_USAGE = 2
@@ -95,7 +96,11 @@ def _program(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program with `arguments`, by default those of the process, and exit."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
+    with escaped_output():
+        _run(sys.argv[1:] if arguments is None else list(arguments))
+
+
+def _run(words: list[str]) -> NoReturn:
     as_json = asks_for_json(words)
     try:
         # Without --json, typer prints usage errors itself, with the usage line.

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from keyfold.terminals import escape_controls, find_stream
 
 if TYPE_CHECKING:
     from keyfold.cli._calls import SentCall
@@ -20,9 +24,24 @@ PIPED_WIDTH = 120
 _ANY_WIDTH = 1 << 30
 
 
+class EscapingConsole(Console):
+    """A console that escapes the control characters in what it is given, but not its own."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the segments of something to print."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(escape_controls(segment.text), segment.style)
+
+
 def make_console() -> Console:
-    """Return a console for standard output that prints text verbatim, without markup."""
-    console = Console(highlight=False, markup=False, emoji=False)
+    """Return a console for standard output that prints text without markup, escaped."""
+    file = find_stream(sys.stdout)
+    console = EscapingConsole(file=file, highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PIPED_WIDTH
     return console
@@ -30,7 +49,7 @@ def make_console() -> Console:
 
 def make_progress_console() -> Console:
     """Return a console for progress on standard error; bars appear only on a terminal."""
-    return Console(stderr=True, highlight=False, markup=False)
+    return EscapingConsole(file=find_stream(sys.stderr), highlight=False, markup=False)
 
 
 def make_table() -> Table:
@@ -44,6 +63,8 @@ def print_rows(console: Console, rows: Sequence[Mapping[str, str]]) -> None:
     A table wider than the console would break words. Then each row is printed vertically, one
     line for each name, with an empty line between rows.
     """
+    # Before the table is laid out, so that its columns have the width of what is shown.
+    rows = [_escape_row(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = make_table()
     for name in names:
@@ -65,9 +86,13 @@ def print_vertically(console: Console, row: Mapping[str, str]) -> None:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, text in row.items():
+    for name, text in _escape_row(row).items():
         table.add_row(name, text)
     console.print(table)
+
+
+def _escape_row(row: Mapping[str, str]) -> dict[str, str]:
+    return {escape_controls(name): escape_controls(text) for name, text in row.items()}
 
 
 def join_styled(*parts: str | tuple[str, str]) -> Text:

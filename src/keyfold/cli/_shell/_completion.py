@@ -18,6 +18,7 @@ from keyfold.cli._tables import find_pattern, fold_name
 from keyfold.expressions.partiql.keywords import KEYWORDS
 from keyfold.expressions.partiql.lexer import OPERATOR_WORDS
 from keyfold.model import Pattern, Table
+from keyfold.terminals import escape_controls
 
 # The shell's own commands, and their arguments.
 COMMANDS = {
@@ -236,7 +237,12 @@ def _complete_quoted(text: str, quote: int, names: Names) -> Completion:
 def _choose(start: int, typed: str, offered: Iterable[str]) -> Completion:
     """Return the candidates that begin with the typed text, ignoring case only if none does."""
     # A quoted candidate is also found by typing it without the quote.
-    every = {each: each if typed.startswith('"') else each.lstrip('"') for each in offered}
+    every = {
+        each: each if typed.startswith('"') else each.lstrip('"')
+        for each in offered
+        # readline prints candidates as they are, and stored keys are among them.
+        if escape_controls(each) == each
+    }
     exact = [each for each, bare in every.items() if bare.startswith(typed)]
     folded = typed.casefold()
     alike = exact or [each for each, bare in every.items() if bare.casefold().startswith(folded)]

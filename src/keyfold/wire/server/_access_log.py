@@ -9,6 +9,7 @@ from typing import TextIO
 import orjson
 
 from keyfold.clocks import Clock
+from keyfold.terminals import escape_controls
 from keyfold.wire.server._answers import Answer
 from keyfold.wire.server._requests import HttpRequest
 
@@ -46,7 +47,7 @@ class AccessLog:
             "request_id": request_id,
         }
         shown = {name: value for name, value in entry.items() if value != ""}
-        self._stream.write(orjson.dumps(shown).decode() + "\n")
+        self._stream.write(escape_controls(orjson.dumps(shown).decode()) + "\n")
         self._stream.flush()
 
 

@@ -11,6 +11,7 @@ import sys
 import traceback
 
 from keyfold.errors import FileBusy, FileReplaced, KeyfoldError, ServiceError
+from keyfold.terminals import escape_controls
 from keyfold.wire.server._answers import (
     AMZ_JSON,
     Answer,
@@ -39,7 +40,8 @@ def answer_exception(operation: str, error: Exception, content_type: bytes = AMZ
 def report_failure(operation: str, error: Exception, reference: str) -> None:
     """Write an error to stderr, for the server's operator; an unexpected one with its traceback."""
     if isinstance(error, KeyfoldError):
-        sys.stderr.write(f"keyfold: {operation} failed (reference {reference}): {error}\n")
+        text = f"keyfold: {operation} failed (reference {reference}): {error}\n"
     else:
-        sys.stderr.write(f"keyfold: {operation} failed unexpectedly (reference {reference})\n")
-        traceback.print_exception(error)
+        heading = f"keyfold: {operation} failed unexpectedly (reference {reference})\n"
+        text = heading + "".join(traceback.format_exception(error))
+    sys.stderr.write(escape_controls(text))

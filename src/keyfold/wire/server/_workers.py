@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from keyfold.api import WriteCheck
 from keyfold.errors import KeyfoldError, WorkerFailed
+from keyfold.terminals import escaped_output
 from keyfold.wire.server._gate import RuledTable
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._process import (
@@ -178,8 +179,9 @@ def _collect(own: Metrics, index: int, folder: Path) -> Iterable[Metrics]:
 
 
 if __name__ == "__main__":
-    try:
-        run_worker(sys.argv[1])
-    except KeyfoldError as error:
-        print(f"keyfold: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
+    with escaped_output():
+        try:
+            run_worker(sys.argv[1])
+        except KeyfoldError as error:
+            print(f"keyfold: {error}", file=sys.stderr)  # noqa: T201
+            sys.exit(2)
