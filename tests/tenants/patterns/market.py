@@ -18,6 +18,7 @@ from keyfold.designs.market import (
     Cart,
     CartId,
     CartLine,
+    Order,
     OrderId,
     Payment,
     PaymentId,
@@ -25,6 +26,7 @@ from keyfold.designs.market import (
     ProductChanges,
     ProductId,
     Reward,
+    RewardChanges,
     RewardId,
     User,
     UserChanges,
@@ -38,7 +40,7 @@ CART = CartId(f"C#{ULID}W")
 FULL = {user: Cart(user=user, cart=CART, lines={APPLE: LINE}) for user in ("ada", "bob")}
 ORDERS = {"ada": OrderId(f"O#{ULID}A"), "bob": OrderId(f"O#{ULID}B")}
 NUMBERS = {"ada": "2026-1", "bob": "2026-2"}
-NEW = OrderId(f"O#{ULID}N")
+NEW, BARE = OrderId(f"O#{ULID}N"), OrderId(f"O#{ULID}C")
 GRANTED, WON = RewardId(f"R#{ULID}A"), RewardId(f"R#{ULID}B")
 BILL = BillId(f"B#{ULID}A")
 PAYMENT = Payment(
@@ -82,6 +84,7 @@ def stored() -> Iterator[Request[Any]]:
         yield FULL[user].put()
     yield Bill(user="ada", bill=BILL, id="B-1", order=ORDERS["ada"], amount=Decimal("0.9")).create()
     yield PAYMENT.create()
+    yield Order(user="ada", order=BARE).create()
     yield Reward(user="ada", reward=GRANTED, id="R-1", amount=Decimal(1)).create()
 
 
@@ -233,6 +236,30 @@ ROWS = [
         "Release an order number",
         "own order",
         lambda: market.release_order_number("ada", ORDERS["ada"], NUMBERS["ada"]),
+        may="fulfilment",
+    ),
+    Row(
+        "Record the total of an order",
+        "own order",
+        lambda: market.record_total("ada", BARE, Decimal(1)),
+        may="fulfilment",
+    ),
+    Row(
+        "Create the bill of an order",
+        "own order",
+        lambda: market.create_bill("ada", ORDERS["ada"], Decimal("0.9")),
+        may="fulfilment",
+    ),
+    Row(
+        "Change a reward",
+        "own reward",
+        lambda: market.change_reward("ada", GRANTED, RewardChanges(amount=Decimal(100))),
+        may="fulfilment",
+    ),
+    Row(
+        "Revoke a reward",
+        "own reward",
+        lambda: market.revoke_reward("ada", GRANTED),
         may="fulfilment",
     ),
     Row(

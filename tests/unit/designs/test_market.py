@@ -306,6 +306,7 @@ ROUND_TRIPS = {
     "Delete an account": 2,
     "Delete a cart": 2,
     "Remove a product": 2,
+    "Revoke a reward": 2,
     "Release an order number": 3,
     "Change the business id of a user": 3,
     "Remove a user from an account": 2,

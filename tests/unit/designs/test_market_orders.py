@@ -27,6 +27,7 @@ from keyfold.designs.market import (
     Product,
     ProductId,
     Reward,
+    RewardChanges,
     RewardId,
 )
 from keyfold.errors import (
@@ -322,6 +323,38 @@ def test_pay_a_bill(shop: Database) -> None:
     )
 
 
+def test_an_order_is_billed_once_for_its_total(shop: Database) -> None:
+    bare = Order(user=ANOTHER, order=OrderId("O#01JZ10H7X367VB2NF4YQ973DXZ"))
+    shop.run(bare.put())
+    amount = Decimal("2.40")
+    with pytest.raises(TransactionFailed):
+        shop.run(market.create_bill(ANOTHER, bare.order, amount))
+    shop.run(market.record_total(ANOTHER, bare.order, amount))
+    with pytest.raises(ConditionFailed):
+        shop.run(market.record_total(ANOTHER, bare.order, Decimal(0)))
+    with pytest.raises(TransactionFailed):
+        shop.run(market.create_bill(ANOTHER, bare.order, Decimal(0)))
+    bill = Bill(
+        user=ANOTHER, bill=market.id_for(BillId, bare.order), order=bare.order, amount=amount
+    )
+    assert shop.run(market.create_bill(ANOTHER, bare.order, amount)) == [bill, None]
+    shop.run(market.cancel_order(ANOTHER, bare.order))
+    with pytest.raises(TransactionFailed):
+        shop.run(market.create_bill(ANOTHER, bare.order, amount))
+
+
+def test_a_reward_is_changed_and_revoked(shop: Database) -> None:
+    reward = Reward(user=RABINOVICH, reward=RewardId("R#01JZ10H7X367VB2NF4YQ973DHY"), reason="x")
+    shop.run(market.grant_reward(reward))
+    more = RewardChanges(amount=Decimal(6))
+    changed = shop.run(market.change_reward(RABINOVICH, reward.reward, more))
+    assert (changed.amount, changed.reason) == (Decimal(6), "x")
+    assert shop.run(market.revoke_reward(RABINOVICH, reward.reward)) == changed
+    assert shop.run(market.revoke_reward(RABINOVICH, reward.reward)) is None
+    with pytest.raises(NotFound):
+        shop.run(market.change_reward(RABINOVICH, reward.reward, more))
+
+
 def test_grant_a_reward(shop: Database) -> None:
     reward = Reward(
         user=RABINOVICH, reward=RewardId("R#01JZ10H7X367VB2NF4YQ973DHY"), amount=Decimal(5)
@@ -420,10 +453,10 @@ def test_an_order_without_a_total_is_billed_when_it_has_one(shop: Database) -> N
     assert [each.error for each in letters] == [
         (
             f"FieldNotRecorded: Order {FIRST} of {ANOTHER}: total is not recorded, and its bill "
-            "needs it. Record it with Order.update(…).set(Order.f.total, …). [field-not-recorded]"
+            "needs it. Record it with the pattern Record the total of an order. [field-not-recorded]"
         )
     ]
-    shop.run(Order.update(user=ANOTHER, order=FIRST).set(Order.f.total, Decimal(3)))
+    shop.run(market.record_total(ANOTHER, FIRST, Decimal(3)))
     shop.store.retry_dead_letters(market.table)
     follow(shop)
     assert shop.store.dead_letters(market.table) == []

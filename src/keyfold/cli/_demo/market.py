@@ -23,6 +23,7 @@ from keyfold.designs.market import (
     Cart,
     CartId,
     CartLine,
+    Order,
     OrderId,
     Payment,
     PaymentId,
@@ -66,6 +67,8 @@ def make_data_set(generator: DataGenerator) -> DataSet:
             number += 1
             data.load(_make_order(generator, user, f"2026-{number}", products))
         data.load(_make_rewards(generator, user))
+    # As the document has its orders: a key without attributes.
+    data.load([Order(user=_USER, order=OrderId.at(generator.now - 500 * _DAY))])
     expect_reads(data, _USER, account.account)
     expect_writes(data, generator, _USER)
     return data

@@ -31,6 +31,7 @@ from keyfold.designs.market import (
     ProductChanges,
     ProductId,
     Reward,
+    RewardChanges,
     RewardId,
     User,
     UserChanges,
@@ -125,6 +126,7 @@ def expect_writes(data: DataSet, generator: DataGenerator, name: str) -> None:
     """Add the cases of patterns that write."""
     _expect_carts(data, generator, name)
     _expect_orders(data, generator, name)
+    _expect_bills(data, name)
     _expect_payments(data, generator, name)
     _expect_rewards(data, generator, name)
     _expect_products(data, generator, name)
@@ -175,13 +177,33 @@ def _expect_orders(data: DataSet, generator: DataGenerator, name: str) -> None:
     data.expect(market.cancel_order, [None, void], user=name, order=key)
     data.expect(market.cancel_order, TransactionFailed, user=name, order=key)
     data.put(placed[0].model_copy(update={"status": "cancelled"}), void)
-    first = next(each for each in data.find(Order) if each.user == name)
+    first = next(each for each in data.find(Order) if each.user == name and each.id is not None)
     released = first.model_copy(update={"id": None})
     which = {"user": name, "order": first.order, "id": first.id}
     data.expect(market.release_order_number, released, **which)
     data.expect(market.release_order_number, ConditionFailed, **which)
     data.put(released)
     data.expect(market.order_by_id, None, id=first.id)
+
+
+def _expect_bills(data: DataSet, name: str) -> None:
+    # An order of the time before totals were recorded.
+    order = next(each for each in data.find(Order) if each.total is None)
+    its: dict[str, Any] = {"user": name, "order": order.order}
+    data.expect(market.create_bill, TransactionFailed, **its, amount=Decimal(0))
+    recorded = order.model_copy(update={"total": Decimal("12.50")})
+    data.expect(market.record_total, recorded, **its, total=Decimal("12.50"))
+    data.expect(market.record_total, ConditionFailed, **its, total=Decimal(0))
+    data.put(recorded)
+    bill = Bill(
+        user=name,
+        bill=market.id_for(BillId, order.order),
+        order=order.order,
+        amount=Decimal("12.50"),
+    )
+    data.expect(market.create_bill, [bill, None], **its, amount=bill.amount)
+    data.expect(market.create_bill, TransactionFailed, **its, amount=bill.amount)
+    data.put(bill)
 
 
 def _expect_payments(data: DataSet, generator: DataGenerator, name: str) -> None:
@@ -213,6 +235,13 @@ def _expect_rewards(data: DataSet, generator: DataGenerator, name: str) -> None:
     data.put(reward)
     rewards = [each for each in data.find(Reward) if each.user == name]
     data.expect(market.bonuses, rewards[::-1], user=name)
+    its: dict[str, Any] = {"user": name, "reward": reward.reward}
+    more = reward.model_copy(update={"amount": Decimal(6)})
+    data.expect(market.change_reward, more, **its, changes=RewardChanges(amount=Decimal(6)))
+    data.expect(market.revoke_reward, more, **its)
+    data.expect(market.revoke_reward, None, **its)
+    data.expect(market.change_reward, NotFound, **its, changes=RewardChanges(reason="None"))
+    data.drop(more)
 
 
 def _expect_products(data: DataSet, generator: DataGenerator, name: str) -> None:

@@ -38,7 +38,7 @@ def total_of(order: Order, use: str) -> Decimal:
     """
     if order.total is None:
         key = f"{order.order} of {order.user}"
-        advice = "Record it with Order.update(…).set(Order.f.total, …)."
+        advice = "Record it with the pattern Record the total of an order."
         raise FieldNotRecorded("Order", key, "total", use, advice)
     return order.total
 

@@ -173,6 +173,16 @@ def _cancel(user: str, key: OrderId, found: Sequence[Any]) -> Transaction:
     return transaction(cancelled, void)
 
 
+@table.pattern("Record the total of an order", example={"total": Decimal("0.90")})
+def record_total(user: str, order: OrderId, total: Decimal) -> Update[Order]:
+    """Set the total of an order that was stored without one; fails if it has one.
+
+    An order that was placed with `place_order` has one: the sum of its lines.
+    """
+    change = Order.update(user=user, order=order).set(Order.f.total, total)
+    return change.where(Order.f.total.not_exists())
+
+
 @table.pattern("Release an order number")
 def release_order_number(user: str, order: OrderId, id: str) -> Update[Order]:  # noqa: A002 - as above
     """Remove the business id of an order, which leaves IdLookupIndex; another order may take it."""

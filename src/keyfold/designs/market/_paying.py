@@ -7,14 +7,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from keyfold import Put, Query, Transaction, transaction
+from keyfold import Delete, Put, Query, Transaction, Update, transaction
+from keyfold.designs.market._handlers import id_for
 from keyfold.designs.market._items import (
     Bill,
     BillId,
+    Order,
     OrderId,
     Payment,
     PaymentId,
     Reward,
+    RewardId,
     table,
 )
 
@@ -55,6 +58,18 @@ def bills(user: str) -> Query[BillSummary]:
     return Bill.query(user=user).descending().only(BillSummary)
 
 
+@table.pattern("Create the bill of an order", example={"amount": Decimal("0.90")})
+def create_bill(user: str, order: OrderId, amount: Decimal) -> Transaction:
+    """Create the bill of an order; fails if it has one, or if `amount` is not the order's total.
+
+    The change handler `bill_order` does this for each placed order. A cancelled order has a void
+    bill, so it is not billed again.
+    """
+    bill = Bill(user=user, bill=id_for(BillId, order), order=order, amount=amount)
+    is_total = Order.check(Order.f.total.eq(amount), user=user, order=order)
+    return transaction(bill.create(), is_total)
+
+
 @table.pattern("Pay a bill", example={"payment": _EXAMPLE_PAYMENT})
 def pay_bill(payment: Payment) -> Transaction:
     """Record a payment, and mark its bill as paid, in one transaction.
@@ -82,3 +97,24 @@ _EXAMPLE_REWARD = Reward.model_validate(
 def grant_reward(reward: Reward) -> Put[Reward]:
     """Create a reward; fails with AlreadyExists if it was granted before, and changes nothing."""
     return reward.create()
+
+
+class RewardChanges(BaseModel):
+    """What may change of a reward."""
+
+    model_config = ConfigDict(frozen=True)
+
+    amount: Decimal | None = None
+    reason: str | None = None
+
+
+@table.pattern("Change a reward", example={"changes": RewardChanges(amount=Decimal(6))})
+def change_reward(user: str, reward: RewardId, changes: RewardChanges) -> Update[Reward]:
+    """Change the fields of a reward that are set in `changes`; fails if there is no such reward."""
+    return Reward.update(user=user, reward=reward).set_from(changes)
+
+
+@table.pattern("Revoke a reward")
+def revoke_reward(user: str, reward: RewardId) -> Delete[Reward]:
+    """Delete a reward; returns it, or None if there was none."""
+    return Reward.delete(user=user, reward=reward)
