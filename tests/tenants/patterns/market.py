@@ -246,8 +246,8 @@ ROWS = [
     ),
     Row(
         "Create the bill of an order",
-        "own order",
-        lambda: market.create_bill("ada", ORDERS["ada"], Decimal("0.9")),
+        "another's order",
+        lambda: market.create_bill("bob", ORDERS["bob"], Decimal("0.9")),
         may="fulfilment",
     ),
     Row(

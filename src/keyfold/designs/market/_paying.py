@@ -58,7 +58,14 @@ def bills(user: str) -> Query[BillSummary]:
     return Bill.query(user=user).descending().only(BillSummary)
 
 
-@table.pattern("Create the bill of an order", example={"amount": Decimal("0.90")})
+@table.pattern(
+    "Create the bill of an order",
+    example={
+        "user": "rabinovich",
+        "order": OrderId("O#01JZ10H7X367VB2NF4YQ973DHW"),
+        "amount": Decimal("0.90"),
+    },
+)
 def create_bill(user: str, order: OrderId, amount: Decimal) -> Transaction:
     """Create the bill of an order; fails if it has one, or if `amount` is not the order's total.
 
