@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import orjson
 import pytest
 
 from keyfold.engine import Engine
+from keyfold.errors import KeyfoldError
+from keyfold.wire.server._answers import AMZ_JSON
 from keyfold.wire.server._lanes import Lane
+from keyfold.wire.server._requests import WireCall
 from tests.unit.wire.server.http import (
     TABLE,
     Wire,
@@ -209,3 +213,68 @@ def test_what_a_client_spends_is_forgotten_by_halves() -> None:
     lane.submit(lambda: None, client)
     lane.stop()
     assert client.spent_seconds == 4.0
+
+
+class CommitRecorder(Engine):
+    """An engine that notes each commit: its number of writes, and the thread that runs it."""
+
+    commits: list[tuple[int, bool]]
+
+    def execute_together(
+        self, calls: Sequence[tuple[str, Any]], *, may_wait: bool = True
+    ) -> list[dict[str, Any] | KeyfoldError]:
+        outcomes = super().execute_together(calls, may_wait=may_wait)
+        is_in_thread = threading.current_thread().name == "keyfold-commits"
+        self.commits.append((len(calls), is_in_thread))
+        return outcomes
+
+
+@pytest.fixture
+def commits() -> Iterator[CommitRecorder]:
+    with CommitRecorder.open(":memory:", upkeep_seconds=None) as engine:
+        engine.commits = []
+        make_table(engine)
+        yield engine
+
+
+def test_a_large_write_is_committed_by_itself_and_in_a_thread(commits: CommitRecorder) -> None:
+    wire = Wire(commits)
+    large = put("large", t={"S": "x" * 100_000})
+    sent = [large, put("a"), put("b"), large, put("c")]
+    connected = [wire.connect() for _ in sent]
+    for (connection, _), request in zip(connected, sent, strict=True):
+        connection.data_received(request)
+    wire.run_until_idle()
+    assert all(transport.written.startswith(b"HTTP/1.1 200") for _, transport in connected)
+    assert sorted(commits.commits) == [(1, True), (1, True), (3, False)]
+    wire.close()
+
+
+def test_small_writes_wait_for_one_large_write_at_a_time(commits: CommitRecorder) -> None:
+    wire = Wire(commits)
+    body = {"TableName": TABLE, "Item": {"pk": {"S": "large"}, "t": {"S": "x" * 100_000}}}
+    done: list[str] = []
+    for name in ("large 1", "large 2", "large 3", "small"):
+        item = body if name != "small" else {"TableName": TABLE, "Item": {"pk": {"S": "small"}}}
+        call = WireCall("PutItem", orjson.dumps(item), AMZ_JSON)
+        wire.scheduler.run(call, lambda _, name=name: done.append(name))
+    wire.run_until_idle()
+    assert done.index("small") <= 1
+    wire.close()
+
+
+def test_an_update_of_a_long_item_runs_in_a_thread(commits: CommitRecorder) -> None:
+    wire = Wire(commits)
+    wire.exchange(put("long", t={"S": "x" * 300_000}))
+    commits.commits.clear()
+    update = {
+        "TableName": TABLE,
+        "Key": {"pk": {"S": "long"}},
+        "UpdateExpression": "SET n = :n",
+        "ExpressionAttributeValues": {":n": {"N": "1"}},
+        "ReturnValues": "UPDATED_NEW",
+    }
+    (response,) = wire.exchange(ask("UpdateItem", update))
+    assert response.json == {"Attributes": {"n": {"N": "1"}}}
+    assert commits.commits == [(1, True)]
+    wire.close()

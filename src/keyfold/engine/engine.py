@@ -269,17 +269,17 @@ class Engine:
         """Execute several item operations in one commit, each as `execute_parsed` does.
 
         Return the responses that the operations would have if executed one by one in this order;
-        an error takes the place of a response. With `may_wait` False, FileBusy is raised at once,
-        and nothing is done, if another process is writing.
+        an error takes the place of a response. With `may_wait` False, nothing is done and FileBusy
+        is raised at once if another process is writing, or NeedsThread if an item is long.
         """
         if not may_wait:
             with self._storage.without_waiting():
-                return self._execute_together(calls)
+                return self._execute_together(calls, _INLINE)
         try:
-            return self._execute_together(calls)
+            return self._execute_together(calls, _WIRE)
         except (FileBusy, FileFailed, SharingFailed):
             # Nothing was committed: execute each one separately, so that each gets its own error.
-            return [self._try_parsed(operation, request) for operation, request in calls]
+            return [self._try_parsed(operation, request, _WIRE) for operation, request in calls]
 
     def hold_view(self) -> None:
         """Let the reads that follow share one view of the file, for the server.
@@ -294,21 +294,23 @@ class Engine:
         self._storage.release_view()
 
     def _execute_together(
-        self, calls: Sequence[tuple[str, Any]]
+        self, calls: Sequence[tuple[str, Any]], rendering: Rendering
     ) -> list[dict[str, Any] | KeyfoldError]:
         if len(calls) == 1:
             # A single write needs no transaction around it.
             ((operation, request),) = calls
-            response = self._try_parsed(operation, request)
+            response = self._try_parsed(operation, request, rendering)
             if isinstance(response, FileBusy):
                 raise response
             return [response]
         with self._storage.shared_commit():
-            return [self._try_parsed(operation, request) for operation, request in calls]
+            return [self._try_parsed(operation, request, rendering) for operation, request in calls]
 
-    def _try_parsed(self, operation: str, request: Any) -> dict[str, Any] | KeyfoldError:
+    def _try_parsed(
+        self, operation: str, request: Any, rendering: Rendering
+    ) -> dict[str, Any] | KeyfoldError:
         try:
-            return self.execute_parsed(operation, request)
+            return self._execute(operation, request, rendering)
         except KeyfoldError as error:
             return error
 

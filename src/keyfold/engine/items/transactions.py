@@ -190,7 +190,10 @@ def _evaluate_all(
     reasons: list[dict[str, Any]] = []
     for place, write in enumerate(writes):
         try:
-            outcomes.append(evaluate_write(writer, write, factor=TRANSACTION_FACTOR))
+            outcome = evaluate_write(
+                writer, write, factor=TRANSACTION_FACTOR, is_inline=rendering.is_inline
+            )
+            outcomes.append(outcome)
             reasons.append({"Code": "None"})
         except ConditionNotMet as failure:
             reason = failure_error(place)

@@ -27,6 +27,7 @@ from keyfold.engine.items.key_faults import (
 )
 from keyfold.engine.items.keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.work import check_inline
 from keyfold.engine.items.write_checks import check_outcomes
 from keyfold.engine.storage import Entries, RowsChanged, Storage, StorageReader, StorageWriter
 from keyfold.engine.streams.change_log import record_delete, record_put
@@ -150,27 +151,38 @@ def make_put(
 
 
 def evaluate_write(
-    reader: StorageReader, write: ItemWrite, *, needs_old: bool = True, factor: int = 1
+    reader: StorageReader,
+    write: ItemWrite,
+    *,
+    needs_old: bool = True,
+    factor: int = 1,
+    is_inline: bool = False,
 ) -> WriteOutcome:
     """Return what a write does to its item; raise ConditionNotMet or ValidationException.
 
     Without `needs_old`, the old image of an unconditional put is neither read nor returned. For a
-    monitored table, the write may raise ThrottlingException, and is counted `factor` times.
+    monitored table, the write may raise ThrottlingException, and is counted `factor` times. With
+    `is_inline`, an event loop runs it, and NeedsThread is raised if the old item is long.
     """
     if write.table.monitor is not None:
-        return _evaluate_monitored(reader, write, write.table.monitor, factor)
-    return _evaluate(reader, write, needs_old=needs_old)
+        return _evaluate_monitored(reader, write, write.table.monitor, factor, is_inline=is_inline)
+    return _evaluate(reader, write, needs_old=needs_old, is_inline=is_inline)
 
 
 def _evaluate_monitored(
-    reader: StorageReader, write: ItemWrite, monitor: UsageMonitor, factor: int
+    reader: StorageReader,
+    write: ItemWrite,
+    monitor: UsageMonitor,
+    factor: int,
+    *,
+    is_inline: bool,
 ) -> WriteOutcome:
     table = write.table
     key = _key_of(write)
     monitor.admit("Write", "", key)
     use = TableUse(table)
     try:
-        outcome = _evaluate(reader, write, needs_old=True)
+        outcome = _evaluate(reader, write, needs_old=True, is_inline=is_inline)
     except ConditionNotMet as failure:
         # A failed write is charged as if it had written the stored item.
         size = 0 if failure.item is None else item_size_bytes(failure.item)
@@ -196,7 +208,9 @@ def _key_of(write: ItemWrite) -> Item | None:
             return key
 
 
-def _evaluate(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> WriteOutcome:
+def _evaluate(
+    reader: StorageReader, write: ItemWrite, *, needs_old: bool, is_inline: bool
+) -> WriteOutcome:
     table, change = write.table, write.change
     if not needs_old and write.holds is None and isinstance(change, PutAction):
         item, value, size, entries = change
@@ -205,6 +219,8 @@ def _evaluate(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> Wr
         return WriteOutcome(write, None, stored, 0, item, value, size, entries)
     row = reader.get(table.rows, write.row_key)
     old_value, old_size = (None, 0) if row is None else row
+    if is_inline and old_value is not None:
+        check_inline((old_value,))
     old: Item | None = None if old_value is None else orjson.loads(old_value)
     if write.holds is not None and not write.holds(old or {}):
         raise ConditionNotMet(old)
@@ -346,11 +362,14 @@ def _put_logged(
     return storage.write(work)
 
 
-def perform(storage: Storage, write: ItemWrite) -> WriteOutcome:
-    """Carry out one write in a transaction; raise ConditionNotMet if its condition fails."""
+def perform(storage: Storage, write: ItemWrite, *, is_inline: bool = False) -> WriteOutcome:
+    """Carry out one write in a transaction; raise ConditionNotMet if its condition fails.
+
+    With `is_inline`, raise NeedsThread for a long item, as `evaluate_write` does.
+    """
 
     def work(writer: StorageWriter) -> WriteOutcome:
-        outcome = evaluate_write(writer, write)
+        outcome = evaluate_write(writer, write, is_inline=is_inline)
         if write.table.check is not None:
             check_outcomes(writer, (outcome,))
         store(writer, outcome)
@@ -367,7 +386,7 @@ def perform_for_request(
     Raises ConditionalCheckFailedException, with the stored item if the request asks for it.
     """
     try:
-        return perform(storage, write)
+        return perform(storage, write, is_inline=rendering.is_inline)
     except ConditionNotMet as failure:
         fields: dict[str, Any] = {}
         wants_item = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"

@@ -59,7 +59,11 @@ def batch_write_item(
         throttled_members = ThrottledMembers()
         for (name, member), write in zip(members, writes, strict=True):
             try:
-                outcomes.append(evaluate_write(writer, write, needs_old=needs_old))
+                outcomes.append(
+                    evaluate_write(
+                        writer, write, needs_old=needs_old, is_inline=rendering.is_inline
+                    )
+                )
             except ThrottlingException as throttled:
                 throttled_members.add(throttled)
                 unprocessed.setdefault(name, []).append(member)

@@ -23,6 +23,8 @@ from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_poli
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._server import Server, new_event_loop
 
+_SWITCH_SECONDS = 0.000_5
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
@@ -106,6 +108,8 @@ def run_server(
             await stopping.wait()
             await server.stop()
 
+        # Threads that compute give way to the event loop after this time: 5 ms is too long for it.
+        sys.setswitchinterval(_SWITCH_SECONDS)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(serve())
 

@@ -89,6 +89,7 @@ class WireCall:
         "consumed",
         "content_type",
         "hides_capacity",
+        "is_large",
         "lookup",
         "operation",
         "runs_aside",
@@ -109,6 +110,8 @@ class WireCall:
         # The Content-Encoding of the body, and how long it may be when decoded.
         self._encoding, self._longest_body = encoding, longest_body
         self._request: Any = None
+        # Whether carrying it out may take long because of its size.
+        self.is_large = encoding is not None or len(body) >= LARGE_BODY_BYTES
         # Whether a read must not run on the event loop: it is large, encoded, or a lookup.
         self.runs_aside = encoding is not None or len(body) >= LEAST_REQUEST_BYTES
         # How to run a Query that its principal may only run as a lookup.

@@ -98,6 +98,9 @@ class Scheduler:
         self._most_waiting = waiting
         self._others_waiting = 0
         self._writes: list[_Job] = []
+        # How many of these are large, and whether one of them is next.
+        self._large_writes = 0
+        self._takes_large = False
         # Called when the reads of a loop iteration begin to share a view.
         self.on_view: Callable[[], None] = lambda: None
         self._is_holding = False
@@ -152,6 +155,7 @@ class Scheduler:
         job = _Job(call, done)
         if call.operation in _GROUPED_WRITES and self.engine is not None:
             self._writes.append(job)
+            self._large_writes += call.is_large
             if not self._is_flushing:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
@@ -253,17 +257,38 @@ class Scheduler:
 
     def _flush(self) -> None:
         """Carry out the writes that have been collected."""
-        jobs, self._writes = self._writes[:_MAX_GROUP], self._writes[_MAX_GROUP:]
-        if self._commits_in_thread:
+        if self._large_writes:
+            jobs, in_thread = self._take_group()
+        else:
+            jobs, self._writes = self._writes[:_MAX_GROUP], self._writes[_MAX_GROUP:]
+            in_thread = self._commits_in_thread
+        if in_thread:
             self._commit_in_thread(jobs)
             return
         try:
             outcomes = self._execute_together(jobs, may_wait=False)
-        except FileBusy:
-            # Another process is writing; wait for it in a thread, so that other requests proceed.
+        except (FileBusy, NeedsThread):
+            # Another process is writing, or an item is long: wait for it in a thread, so that other
+            # requests proceed.
             self._commit_in_thread(jobs)
         else:
             self._finish(jobs, outcomes)
+
+    def _take_group(self) -> tuple[list[_Job], bool]:
+        """Return the writes of the next commit, and whether a thread runs them.
+
+        A large write is committed by itself, in turn with all the others together: they wait for one
+        large write at a time.
+        """
+        large = [job for job in self._writes if job.call.is_large]
+        others = [job for job in self._writes if not job.call.is_large]
+        self._takes_large = not self._takes_large or not others
+        if self._takes_large:
+            self._large_writes -= 1
+            self._writes = others + large[1:]
+            return large[:1], True
+        self._writes = others[_MAX_GROUP:] + large
+        return others[:_MAX_GROUP], self._commits_in_thread
 
     def _commit_in_thread(self, jobs: list[_Job]) -> None:
         def run() -> None:
@@ -277,7 +302,7 @@ class Scheduler:
         calls = [(job.call.operation, job.call.request) for job in jobs]
         try:
             responses = self.engine.execute_together(calls, may_wait=may_wait)
-        except FileBusy:
+        except (FileBusy, NeedsThread):
             raise
         except Exception:  # noqa: BLE001 - running each alone shows which of them fails
             return [self._execute(job.call, self.engine.execute_parsed) for job in jobs]
