@@ -71,8 +71,13 @@ def _resume_collections() -> None:
             # Something else has disabled them.
             return
         _paused -= 1
-        if _paused == 0:
-            gc.enable()
+        if _paused > 0:
+            return
+        if gc.get_freeze_count() == 0:
+            # Makes everything old at once: the collector would go through it three times.
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
 
 
 def _split_strings(text: bytes) -> list[bytes]:

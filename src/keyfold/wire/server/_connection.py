@@ -57,14 +57,6 @@ def _ignore_upgrade(data: bytes) -> bytes:
     return _UPGRADE.sub(_IGNORED, head) + end + rest
 
 
-def _read_length(length: bytes) -> int:
-    try:
-        return int(length)
-    except ValueError:
-        # Thousands of zeros, which the parser accepts and Python does not.
-        raise _StopParsing(answer_plain(400, "Bad request")) from None
-
-
 class _StopParsing(Exception):
     """A request was refused; the rest of what the client sends is discarded."""
 
@@ -258,8 +250,14 @@ class ServerConnection(asyncio.Protocol):
             coding = headers.get(b"transfer-encoding", b"chunked")
             if coding.strip().lower() != b"chunked":
                 raise _StopParsing(answer_plain(501, "Transfer-Encoding has to be chunked"))
-        elif _read_length(length) > limits.body_bytes:
-            raise _StopParsing(answer_plain(413, _TOO_LONG))
+        else:
+            try:
+                body_bytes = int(length)
+            except ValueError:
+                # Thousands of zeros, which the parser accepts and Python does not.
+                raise _StopParsing(answer_plain(400, "Bad request")) from None
+            if body_bytes > limits.body_bytes:
+                raise _StopParsing(answer_plain(413, _TOO_LONG))
         expected = headers.get(b"expect")
         if expected is not None:
             if expected.lower() != b"100-continue":

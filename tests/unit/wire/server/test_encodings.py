@@ -108,12 +108,12 @@ def test_a_body_is_not_decompressed_beyond_the_limit(longest: int) -> None:
     assert len(decode(bomb, b"gzip", 900_000)) == 900_000
 
 
-def test_a_body_may_be_a_hundred_times_as_large_as_sent() -> None:
+def test_a_body_may_be_32_times_as_large_as_sent() -> None:
     bomb = gzip.compress(b" " * 3_000_000)
-    assert 100 * len(bomb) < 3_000_000
+    assert 32 * len(bomb) < 3_000_000
     with pytest.raises(BodyTooLong):
         decode(bomb, b"gzip", 1 << 24)
-    items = random.Random(7).randbytes(30_000)
+    items = random.Random(7).randbytes(70_000)
     body = items + b" " * 2_000_000
     assert decode(gzip.compress(body), b"gzip", 1 << 24) == body
 
