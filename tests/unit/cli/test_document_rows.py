@@ -118,8 +118,8 @@ def test_rows_of_the_pantry_are_found(run: Run, db: str, tmp_path: Path, is_as_i
     if is_as_is:
         with open_at(pantry.table, db) as store:
             check_primary_keys(store)
-        rejects = tmp_path / "backfill.rejected.jsonl"
-        done = run("backfill", "pantry", "--db", db, "--rejects", rejects)
+        files = ("--rejects", tmp_path / "rejects", "--checkpoint", tmp_path / "checkpoint")
+        done = run("backfill", "pantry", "--db", db, *files)
         assert done.code == 0, done
     with open_at(pantry.table, db) as store:
         check_primary_keys(store)
