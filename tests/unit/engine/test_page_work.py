@@ -81,3 +81,24 @@ def test_a_page_has_a_bounded_number_of_rows(monkeypatch: pytest.MonkeyPatch) ->
             item = {"pk": {"S": "a"}, "sk": {"N": str(number)}}
             engine.execute("PutItem", {"TableName": "Rows", "Item": item})
         assert [len(page) for page in pages(engine, QUERY)] == [40, 40, 20]
+
+
+def test_a_page_of_a_statement_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (reads, work):
+        monkeypatch.setattr(module, "PAGE_WORK", 20_000)
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", TABLE)
+        for number in range(30):
+            item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "t": {"S": "x" * 1_000}}
+            engine.execute("PutItem", {"TableName": "Rows", "Item": item})
+        request: dict[str, Any] = {"Statement": "SELECT * FROM Rows WHERE pk = 'a' AND t <> 'b'"}
+        counts: list[int] = []
+        while True:
+            page = engine.execute("ExecuteStatement", request)
+            counts.append(len(page["Items"]))
+            if "NextToken" not in page:
+                break
+            request["NextToken"] = page["NextToken"]
+        assert len(counts) > 1
+        assert all(counts[:-1])
+        assert sum(counts) == 30

@@ -92,6 +92,7 @@ def read_page_of(
         fetches=selection.fetches,
         finds_one=index is None and not table.key.sort and spans.finds_one,
         partition=None if table.monitor is None else _named_item(target),
+        weight=selection.weight,
     )
     first, ranges = 0, list(spans.ranges)
     token = request.get("NextToken")
