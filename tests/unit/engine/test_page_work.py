@@ -91,7 +91,9 @@ def test_a_page_of_a_statement_ends_early(monkeypatch: pytest.MonkeyPatch) -> No
         for number in range(30):
             item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "t": {"S": "x" * 1_000}}
             engine.execute("PutItem", {"TableName": "Rows", "Item": item})
-        request: dict[str, Any] = {"Statement": "SELECT * FROM Rows WHERE pk = 'a' AND t <> 'b'"}
+        request: dict[str, Any] = {
+            "Statement": "SELECT * FROM \"Rows\" WHERE pk = 'a' AND t <> 'b'"
+        }
         counts: list[int] = []
         while True:
             page = engine.execute("ExecuteStatement", request)
