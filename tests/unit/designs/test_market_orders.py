@@ -323,36 +323,48 @@ def test_pay_a_bill(shop: Database) -> None:
     )
 
 
-def test_an_order_is_billed_once_for_its_total(shop: Database) -> None:
-    bare = Order(user=ANOTHER, order=OrderId("O#01JZ10H7X367VB2NF4YQ973DXZ"))
-    shop.run(bare.put())
-    amount = Decimal("2.40")
-    with pytest.raises(TransactionFailed):
-        shop.run(market.create_bill(ANOTHER, bare.order, amount))
-    shop.run(market.record_total(ANOTHER, bare.order, amount))
+UNPRICED = Order(user=ANOTHER, order=SECOND)
+
+
+def test_record_the_total_of_an_order(shop: Database) -> None:
+    shop.run(UNPRICED.put())
+    recorded = shop.run(market.record_total(ANOTHER, SECOND, Decimal("2.40")))
+    assert recorded == UNPRICED.model_copy(update={"total": Decimal("2.40")})
     with pytest.raises(ConditionFailed):
-        shop.run(market.record_total(ANOTHER, bare.order, Decimal(0)))
-    with pytest.raises(TransactionFailed):
-        shop.run(market.create_bill(ANOTHER, bare.order, Decimal(0)))
-    bill = Bill(
-        user=ANOTHER, bill=market.id_for(BillId, bare.order), order=bare.order, amount=amount
-    )
-    assert shop.run(market.create_bill(ANOTHER, bare.order, amount)) == [bill, None]
-    shop.run(market.cancel_order(ANOTHER, bare.order))
-    with pytest.raises(TransactionFailed):
-        shop.run(market.create_bill(ANOTHER, bare.order, amount))
+        shop.run(market.record_total(ANOTHER, SECOND, Decimal(0)))
 
 
-def test_a_reward_is_changed_and_revoked(shop: Database) -> None:
-    reward = Reward(user=RABINOVICH, reward=RewardId("R#01JZ10H7X367VB2NF4YQ973DHY"), reason="x")
-    shop.run(market.grant_reward(reward))
-    more = RewardChanges(amount=Decimal(6))
-    changed = shop.run(market.change_reward(RABINOVICH, reward.reward, more))
-    assert (changed.amount, changed.reason) == (Decimal(6), "x")
-    assert shop.run(market.revoke_reward(RABINOVICH, reward.reward)) == changed
-    assert shop.run(market.revoke_reward(RABINOVICH, reward.reward)) is None
+def test_create_the_bill_of_an_order(shop: Database) -> None:
+    amount = Decimal("2.40")
+    shop.run(UNPRICED.put())
+    with pytest.raises(TransactionFailed):
+        shop.run(market.create_bill(ANOTHER, SECOND, amount))
+    shop.run(market.record_total(ANOTHER, SECOND, amount))
+    with pytest.raises(TransactionFailed):
+        shop.run(market.create_bill(ANOTHER, SECOND, Decimal(0)))
+    bill = Bill(user=ANOTHER, bill=market.id_for(BillId, SECOND), order=SECOND, amount=amount)
+    assert shop.run(market.create_bill(ANOTHER, SECOND, amount)) == [bill, None]
+    shop.run(market.cancel_order(ANOTHER, SECOND))
+    with pytest.raises(TransactionFailed):
+        shop.run(market.create_bill(ANOTHER, SECOND, amount))
+
+
+REWARD = Reward(user=RABINOVICH, reward=RewardId("R#01JZ10H7X367VB2NF4YQ973DHY"), reason="x")
+
+
+def test_change_a_reward(shop: Database) -> None:
+    changes = RewardChanges(amount=Decimal(6))
     with pytest.raises(NotFound):
-        shop.run(market.change_reward(RABINOVICH, reward.reward, more))
+        shop.run(market.change_reward(RABINOVICH, REWARD.reward, changes))
+    shop.run(market.grant_reward(REWARD))
+    changed = shop.run(market.change_reward(RABINOVICH, REWARD.reward, changes))
+    assert (changed.amount, changed.reason) == (Decimal(6), "x")
+
+
+def test_revoke_a_reward(shop: Database) -> None:
+    shop.run(market.grant_reward(REWARD))
+    assert shop.run(market.revoke_reward(RABINOVICH, REWARD.reward)) == REWARD
+    assert shop.run(market.revoke_reward(RABINOVICH, REWARD.reward)) is None
 
 
 def test_grant_a_reward(shop: Database) -> None:
