@@ -9,6 +9,7 @@ import typer
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?)([dhms])")
+_FIRST_YEAR, _LAST_YEAR = 1971, 8999
 _PARTS = re.compile(rf"(?:{_PART.pattern})+")
 
 
@@ -49,4 +50,8 @@ def parse_time(text: str) -> datetime:
     except ValueError:
         fact = f"{text!r:.80} is not a time. Give one such as 2026-01-31T12:00Z."
         raise typer.BadParameter(fact) from None
+    # A pattern may look some years back or ahead, and Python's years end with 9999.
+    if not _FIRST_YEAR <= time.year <= _LAST_YEAR:
+        fact = f"{text!r:.80} is out of range. Give a time from {_FIRST_YEAR} to {_LAST_YEAR}."
+        raise typer.BadParameter(fact)
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -49,3 +49,9 @@ def test_a_time_without_a_zone_is_in_utc(text: str) -> None:
 def test_other_texts_are_no_times(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="is not a time"):
         parse_time(text)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59Z", "1969-12-31", "0001-01-01"])
+def test_a_time_that_leaves_no_room_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="is out of range"):
+        parse_time(text)
