@@ -48,6 +48,10 @@ test-engines: $(engines:%=test-%) ## Run stores and designs on the engines of ot
 $(engines:%=test-%): test-%: $(venv)/.dev # Run them on one of these: make test-moto
 	$(bin)/python -m tests.endpoints.run $* -n 2 $(ARGS)
 
+.PHONY: test-minimums
+test-minimums: $(venv)/.dev ## Run some tests with the oldest dependencies that are declared
+	$(bin)/python -m tests.minimums.run $(ARGS)
+
 .PHONY: check
 check: $(venv)/.dev ## Lint, check formatting, types, imports and generated files
 	$(bin)/ruff check .
@@ -96,6 +100,8 @@ lock: ## Pin the newest dependencies (needs uv)
 		--output-file tests/clients/requirements-current.txt
 	$(UV) $(compile) tests/clients/requirements-aioboto3.in \
 		--output-file tests/clients/requirements-aioboto3.txt
+	$(UV) $(compile) --resolution lowest-direct --all-extras pyproject.toml \
+		tests/minimums/requirements.in --output-file tests/minimums/requirements.txt
 	$(UV) $(compile) tests/endpoints/requirements-moto.in \
 		--output-file tests/endpoints/requirements-moto.txt
 

@@ -84,7 +84,7 @@ def test_bad_usage_exits_with_two(run: Run, arguments: list[str]) -> None:
         (["sql", "SELECT", "--db", "made.db"], "ValidationException", "ValidationException: "),
         (["sql", "SELECT * FROM xyz", "--db", "made.db"], "table-missing", "made.db: there is no"),
         (["verify"], "usage", "Invalid value: give a FILE"),
-        (["verify", "made.db", "--nonsense"], "usage", "No such option: --nonsense"),
+        (["verify", "made.db", "--nonsense"], "usage", "No such option"),
         (["run", "market", "bonuses", "--db", "made.db"], "usage", "Missing --user: "),
         (
             ["stream", "dead-letters", "markt", "--db", "made.db"],

@@ -9,6 +9,9 @@ from textwrap import dedent
 
 import pytest
 
+import keyfold.testing
+from keyfold.testing import _exports
+
 pytest_plugins = ["pytester"]
 
 PLUGIN = "keyfold.testing._pytest_plugin"
@@ -50,7 +53,7 @@ def test_the_plugin_is_registered() -> None:
     assert entry.value == PLUGIN
 
 
-def test_loading_the_plugin_loads_neither_the_engine_nor_botocore() -> None:
+def test_loading_the_plugin_loads_nothing_else() -> None:
     code = (
         "import sys, pytest; before = set(sys.modules)\n"
         f"import {PLUGIN}\n"
@@ -59,11 +62,19 @@ def test_loading_the_plugin_loads_neither_the_engine_nor_botocore() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True
     ).stdout.split()
-    assert PLUGIN in loaded
-    own = {name for name in loaded if name.startswith("keyfold")}
-    packages = {".".join(name.split(".")[:2]) for name in own}
-    assert packages == {"keyfold", "keyfold.clocks", "keyfold.errors", "keyfold.testing"}
-    assert not {name.partition(".")[0] for name in loaded} & {"apsw", "boto3", "botocore", "orjson"}
+    assert loaded == ["keyfold", "keyfold.testing", PLUGIN]
+
+
+def test_the_package_exports_its_names_when_they_are_used() -> None:
+    exported: dict[str, object] = {}
+    exec("from keyfold.testing import *", exported)
+    assert exported.keys() - {"__builtins__"} == {*_exports.__all__}
+    assert {*_exports.__all__} <= set(dir(keyfold.testing))
+    assert exported["dynamodb"] is keyfold.testing.dynamodb
+    with pytest.raises(
+        AttributeError, match=r"module 'keyfold\.testing' has no attribute 'absent'"
+    ):
+        getattr(keyfold.testing, "absent")  # noqa: B009 - type checkers know that there is none
 
 
 def test_a_client_and_a_resource_share_the_service(run: RunTests) -> None:
