@@ -93,6 +93,7 @@ SAMPLES: dict[str, tuple[str | None, ...]] = {
     "store._follow_options": ("a-b",),
     "store._handles": (None, None, None),
     "store._key_templates": (None,),
+    "terminals": ("\x1b",),
     "transfer._json_documents": (
         " ,\n ",
         "abc",
