@@ -13,7 +13,7 @@ from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError
 from keyfold.wire.server._answers import AMZ_JSON
 from keyfold.wire.server._lanes import Lane
-from keyfold.wire.server._requests import WireCall
+from keyfold.wire.server._requests import LargeCall
 from tests.unit.wire.server.http import (
     TABLE,
     Wire,
@@ -256,7 +256,8 @@ def test_small_writes_wait_for_one_large_write_at_a_time(commits: CommitRecorder
     done: list[str] = []
     for name in ("large 1", "large 2", "large 3", "small"):
         item = body if name != "small" else {"TableName": TABLE, "Item": {"pk": {"S": "small"}}}
-        call = WireCall("PutItem", orjson.dumps(item), AMZ_JSON)
+        sent = orjson.dumps(item)
+        call = LargeCall("PutItem", sent, AMZ_JSON, encoding=None, longest_body=1 << 20)
         wire.scheduler.run(call, lambda _, name=name: done.append(name))
     wire.run_until_idle()
     assert done.index("small") <= 1

@@ -83,8 +83,6 @@ class WireCall:
 
     __slots__ = (
         "_body",
-        "_encoding",
-        "_longest_body",
         "_request",
         "consumed",
         "content_type",
@@ -95,25 +93,15 @@ class WireCall:
         "runs_aside",
     )
 
-    def __init__(
-        self,
-        operation: str,
-        body: bytes,
-        content_type: bytes,
-        *,
-        encoding: bytes | None = None,
-        longest_body: int = 0,
-    ) -> None:
+    def __init__(self, operation: str, body: bytes, content_type: bytes) -> None:
         self.operation = operation
         self.content_type = content_type
         self._body: bytes | None = body
-        # The Content-Encoding of the body, and how long it may be when decoded.
-        self._encoding, self._longest_body = encoding, longest_body
         self._request: Any = None
         # Whether carrying it out may take long because of its size.
-        self.is_large = encoding is not None or len(body) >= LARGE_BODY_BYTES
+        self.is_large = False
         # Whether a read must not run on the event loop: it is large, encoded, or a lookup.
-        self.runs_aside = encoding is not None or len(body) >= LEAST_REQUEST_BYTES
+        self.runs_aside = len(body) >= LEAST_REQUEST_BYTES
         # How to run a Query that its principal may only run as a lookup.
         self.lookup: Lookup | None = None
         # Whether the server asked for the consumed capacity, and must remove it from the response.
@@ -123,14 +111,9 @@ class WireCall:
 
     @property
     def request(self) -> Any:
-        """The parsed body; raises SerializationException, and BodyRefused if it is encoded."""
+        """The parsed body; raises SerializationException, and BodyRefused for a LargeCall."""
         if self._body is not None:
-            body = self._body
-            if self._encoding is not None:
-                body = decode(body, self._encoding, self._longest_body)
-            is_large = len(body) >= LARGE_BODY_BYTES
-            self._request = parse_in_slices(body) if is_large else parse_body(body)
-            self._body = None
+            self._request, self._body = parse_body(self._body), None
         return self._request
 
     def run(self, execute: Execute) -> bytes:
@@ -148,6 +131,39 @@ class WireCall:
         if self.hides_capacity:
             response.pop("ConsumedCapacity", None)
         return orjson.dumps(response)
+
+
+class LargeCall(WireCall):
+    """A call whose body is large, or may be when it is decoded; it is parsed in slices then."""
+
+    __slots__ = ("_encoding", "_longest_body")
+
+    def __init__(
+        self,
+        operation: str,
+        body: bytes,
+        content_type: bytes,
+        *,
+        encoding: bytes | None,
+        longest_body: int,
+    ) -> None:
+        super().__init__(operation, body, content_type)
+        # The Content-Encoding of the body, and how long it may be when decoded.
+        self._encoding, self._longest_body = encoding, longest_body
+        self.is_large = encoding is not None or len(body) >= LARGE_BODY_BYTES
+        self.runs_aside = self.runs_aside or self.is_large
+
+    @property
+    def request(self) -> Any:
+        """The decoded and parsed body; raises BodyRefused, SerializationException."""
+        body = self._body
+        if body is not None:
+            if self._encoding is not None:
+                body = decode(body, self._encoding, self._longest_body)
+            is_large = len(body) >= LARGE_BODY_BYTES
+            self._request = parse_in_slices(body) if is_large else parse_body(body)
+            self._body = None
+        return self._request
 
 
 def find_target(method: bytes, url: bytes, headers: Headers) -> str | None:
@@ -179,7 +195,7 @@ def read_call(
     Authorization is incomplete.
     """
     headers = request.headers
-    if request.operation is not None:
+    if request.operation is not None and len(request.body) < LARGE_BODY_BYTES:
         return WireCall(request.operation, request.body, AMZ_JSON)
     operation = _TARGETS.get(headers.get(b"x-amz-target", b""))
     return _read_fully(request, operation, longest_body, is_gated=is_gated)
@@ -206,11 +222,13 @@ def _read_fully(
     encoding = headers.get(b"content-encoding")
     fault = find_authorization_fault(headers, query)
     if operation is not None and fault is None:
-        return WireCall(operation, body, content_type, encoding=encoding, longest_body=longest_body)
+        return LargeCall(
+            operation, body, content_type, encoding=encoding, longest_body=longest_body
+        )
     if body and not is_gated:
         # The service looks at the body first. A server with keys spends nothing on it.
         try:
-            _ = WireCall(
+            _ = LargeCall(
                 "", body, content_type, encoding=encoding, longest_body=longest_body
             ).request
         except BodyRefused as refusal:
