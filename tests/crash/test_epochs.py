@@ -30,7 +30,8 @@ class Walk:
     """Writes, checkpoints and restarts at random, with copies of the closed file between them."""
 
     def __init__(self, folder: Path, durability: Durability, chance: random.Random) -> None:
-        self._folder, self._durability, self._chance = folder, durability, chance
+        self._folder, self._chance = folder, chance
+        self._durability: Durability = durability
         self._path = folder / "walk.db"
         self.state: State = {}
         self.copies: list[Copy] = []

@@ -153,10 +153,11 @@ def test_a_body_of_just_the_longest_is_taken(strict: Live) -> None:
 
 def test_a_body_that_grows_too_long_is_refused(strict: Live) -> None:
     once = gzip.compress(b" " * 64 * MIB)
-    for encoding, bomb in (("gzip", once[: 60 * KIB]), ("gzip, gzip", gzip.compress(once))):
+    bombs = (("gzip", once[: 60 * KIB], 413), ("gzip, gzip", gzip.compress(once), 415))
+    for encoding, bomb, status in bombs:
         assert len(bomb) <= 64 * KIB
         sent = write_request({**head(), "Content-Encoding": encoding}, bomb)
-        assert statuses(strict.exchange(sent)) == [413]
+        assert statuses(strict.exchange(sent)) == [status]
 
 
 def test_who_goes_on_after_a_refusal_is_cut_off(strict: Live) -> None:
@@ -284,7 +285,7 @@ def test_a_body_of_doubtful_length_is_not_taken(live: Live, headers: dict[str, s
     # What others would take for the start of a next request must not be carried out.
     body = b"2\r\n{}\r\n0\r\n\r\n" + put("smuggled")
     (status,) = statuses(live.exchange(write_request({**head(), **headers}, body)))
-    assert status in {400, 413}
+    assert status in {400, 413, 501}
     assert check_answers(live.exchange(get("smuggled")))[0].json == {}
 
 
