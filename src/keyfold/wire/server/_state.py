@@ -133,7 +133,10 @@ class ServerState:
 
     def prepare(self, request: HttpRequest) -> PreparedRequest:
         """Read a request, authorize it and parse it; it may run in a thread."""
-        call = read_call(request, self.limits.body_bytes, is_gated=self.gate is not None)
+        try:
+            call = read_call(request, self.limits.body_bytes, is_gated=self.gate is not None)
+        except Exception as error:  # noqa: BLE001 - the server keeps running, and refuses the call
+            return PreparedRequest(None, answer_exception("a request", error))
         if isinstance(call, Answer):
             return PreparedRequest(None, self._answer_builtin(request) or call)
         return PreparedRequest(call, self.admit_call(request, call))

@@ -16,6 +16,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.errors import FileBusy
+from keyfold.wire.server import _state
 from keyfold.wire.server._requests import WireCall
 from keyfold.wire.server._scheduler import Outcome, Scheduler
 from tests.unit.wire.server.http import TABLE, Wire, get, make_table, put
@@ -169,6 +170,20 @@ def test_a_bug_is_answered_with_500_and_logged(capsys: pytest.CaptureFixture[str
     shown = capsys.readouterr().err
     assert f"GetItem failed unexpectedly {found[1]}" in shown
     assert "ZeroDivisionError" in shown
+    wire.close()
+
+
+def test_a_bug_in_reading_a_request_is_answered_with_500(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(_state, "read_call", fail)
+    wire = Wire(Broken())
+    (response,) = wire.exchange(get("a"))
+    assert response.status == 500
+    assert "a request failed unexpectedly" in capsys.readouterr().err
     wire.close()
 
 
