@@ -192,3 +192,15 @@ def test_a_torn_epoch_blocks_nothing_and_is_reported(tmp_path: Path, place: int)
     with Engine.open(path, upkeep_seconds=None) as engine:
         put(engine, "more", value={"S": "1"})
         assert [str(problem) for problem in engine.verify()] == ["file: its epoch cannot be read"]
+
+
+def test_the_epoch_of_a_log_that_was_just_emptied_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "one.db"
+    with Engine.open(path, upkeep_seconds=None) as engine:
+        create(engine)
+        log = epochs.LogFile(f"{path}-wal", None)
+        full, empty = log.read_start(), b""
+        log.close()
+        for start in (full, full[:20], empty):
+            epoch = epochs.new_epoch(bytes(8), log.find_salts(start))
+            assert epochs.parse_epoch(epochs.render_epoch(epoch)) == epoch

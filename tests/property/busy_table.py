@@ -258,7 +258,8 @@ WORKS: dict[str, Work] = {
 def check_afterwards(engine: Engine, workers: dict[str, int]) -> None:
     """Check the invariants once `workers` workers of each kind are done."""
     engine.run_upkeep()
-    assert engine.verify() == []
+    problems = engine.verify()
+    assert problems == [], problems
     items = {item["sk"]["S"]: item for item in _paged(engine, limit=7)}
     check_balances(list(items.values()))
     expected = set(ACCOUNTS)

@@ -19,6 +19,7 @@ DESIGNS = {
     "market": market.table,
     "pantry": pantry.table,
 }
+MARKET_STARTS = f"Market  {len(market.table.patterns)} access patterns\n"
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ def test_a_pipe_has_the_width_that_columns_says(run: Run, monkeypatch: pytest.Mo
 def test_the_argument_and_the_option_name_tables_alike(run: Run, name: str) -> None:
     by_argument, by_option = run("patterns", name), run("patterns", "--table", name)
     assert by_argument == by_option
-    assert by_argument.out.startswith("Market  34 access patterns\n")
+    assert by_argument.out.startswith(MARKET_STARTS)
 
 
 def test_a_users_table_is_found_by_its_path(run: Run, folder: Path) -> None:
@@ -123,7 +124,7 @@ def test_a_project_may_declare_its_tables(
     (folder / "deeper").mkdir()
     monkeypatch.chdir(folder / "deeper")
     assert run("patterns").out.startswith("Shop_One  5 access patterns\n")
-    assert run("patterns", "market").out.startswith("Market  34 access patterns\n")
+    assert run("patterns", "market").out.startswith(MARKET_STARTS)
 
 
 def test_a_project_may_have_several_tables(run: Run, folder: Path) -> None:

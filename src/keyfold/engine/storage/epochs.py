@@ -50,6 +50,7 @@ def new_epoch(previous: bytes | None = None, log: bytes = bytes(_NUMBER_BYTES)) 
 def render_epoch(epoch: Epoch) -> bytes:
     """Return an epoch as the bytes that are stored."""
     body = _MAGIC + epoch.number + epoch.previous + epoch.log
+    assert len(body) == _BODY_BYTES - _SUM_BYTES
     return body + crc32(body).to_bytes(_SUM_BYTES, "big")
 
 
@@ -164,8 +165,11 @@ class LogFile:
         return epoch.log == start[self._SALTS] or first_page == epoch_page
 
     def find_salts(self, start: bytes) -> bytes:
-        """Return the salts of a log, by its first bytes."""
-        return start[self._SALTS]
+        """Return the salts of a log, by its first bytes; zeros if it is empty.
+
+        It is if another process has just emptied it, after a checkpoint.
+        """
+        return start[self._SALTS].ljust(_NUMBER_BYTES, b"\0")
 
     def close(self) -> None:
         """Close the log."""
