@@ -99,7 +99,10 @@ class KeyPart:
         if self.template is None:
             assert self.held_by is not None  # a key part has a template or a field
             value = values[self.held_by.name]
-            return None if value is None else self.encode(value)
+            if value is None:
+                return None
+            # As `encode`, without another call for every put.
+            return self._encode(self.held_by.codec.encode, value)
         has_placeholder = False
         for name in self.fields:
             value = values[name]
