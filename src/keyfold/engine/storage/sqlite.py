@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn, TypeVar
 
 import apsw
 
 from keyfold.clocks import Clock
-from keyfold.engine.loading import IMPORTING
 from keyfold.engine.storage.checkpoints import Checkpointer
 from keyfold.engine.storage.connections import (
     BusyWait,
@@ -28,6 +24,7 @@ from keyfold.engine.storage.connections import (
     translate,
 )
 from keyfold.engine.storage.file_watch import FileWatch
+from keyfold.engine.storage.forks import OPEN_STORAGES, check_not_inherited, note_inherited
 from keyfold.engine.storage.protocol import (
     Durability,
     Entries,
@@ -89,7 +86,7 @@ class SqliteStorage:
         busy_seconds: float = 5.0,
         vfs: str | None = None,
     ) -> None:
-        _check_not_inherited(path)
+        check_not_inherited(path)
         self._path = path
         self.durability: Durability = durability
         self._busy_seconds = busy_seconds
@@ -122,7 +119,7 @@ class SqliteStorage:
         else:
             # A database in memory has no log.
             self._checkpointer.due_pages = sys.maxsize
-        _OPEN.add(self)
+        OPEN_STORAGES.add(self)
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
         lock = self._lock
@@ -320,7 +317,7 @@ class SqliteStorage:
             self._is_closed = True
             self._find_fault()
             self._lock = _UnusableLock(EngineClosed(self._path))
-            _OPEN.discard(self)
+            OPEN_STORAGES.discard(self)
             if self._watch is not None:
                 self._watch.close()
             if self._secondary_view is not None:
@@ -348,8 +345,7 @@ class SqliteStorage:
         # The old locks are held by threads that this process does not have.
         self._secondary_lock, self._long_read_lock = threading.Lock(), threading.Lock()
         self._checkpointer.lock = threading.Lock()
-        with suppress(OSError):
-            _INHERITED.add(_identity(self._path))
+        note_inherited(self._path)
         import ctypes  # noqa: PLC0415 - needed only here, and the import takes two milliseconds
 
         snapshots = [snapshot.disown() for snapshot in self._snapshots]
@@ -580,55 +576,3 @@ class _UnusableLock:
 
     def __exit__(self, *exception: object) -> None:
         """Nothing was acquired."""
-
-
-_OPEN: weakref.WeakSet[SqliteStorage] = weakref.WeakSet()
-
-
-# The identities of files that were open when this process was forked. SQLite's tables still say
-# that this process holds their locks, which it does not: a new connection would take none.
-_INHERITED: set[tuple[int, int]] = set()
-
-
-def _identity(path: str) -> tuple[int, int]:
-    status = Path(path).stat()
-    return status.st_dev, status.st_ino
-
-
-def _check_not_inherited(path: str) -> None:
-    if _INHERITED:
-        with suppress(OSError):
-            if _identity(path) in _INHERITED:
-                raise EngineForked(path)
-
-
-_held_for_fork: list[threading.Lock] = []
-
-
-def _acquire_all_locks() -> None:
-    """Wait until no thread is inside SQLite: SQLite's locks would stay taken in the child."""
-    for storage in list(_OPEN):
-        for lock in storage.locks():
-            lock.acquire()
-            _held_for_fork.append(lock)
-    # Last, since a thread inside SQLite may still have to import a module.
-    IMPORTING.acquire()
-    _held_for_fork.append(IMPORTING)
-
-
-def _release_all_locks() -> None:
-    while _held_for_fork:
-        _held_for_fork.pop().release()
-
-
-def _disown_all() -> None:
-    _held_for_fork.clear()
-    IMPORTING.release()
-    for storage in list(_OPEN):
-        storage.disown()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_acquire_all_locks, after_in_parent=_release_all_locks, after_in_child=_disown_all
-    )
