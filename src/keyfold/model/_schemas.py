@@ -286,7 +286,7 @@ class EntitySchema:
                     item[attribute] = encode(held)
             for name, attribute, encode in self._set_writers:
                 held = values[name]
-                if _is_placeholder(held) or held:
+                if held.__class__ is Placeholder or held:
                     item[attribute] = encode(held)
             if self.computed and not any(map(_is_placeholder, values.values())):
                 for name, (attribute, codec) in self.computed.items():

@@ -18,7 +18,8 @@ from keyfold.errors import (
     TransactionInvalid,
     UpdateInvalid,
 )
-from keyfold.model import Entity, Key, Table, Version, attr, batch, now, transaction
+from keyfold.model import Entity, Key, Put, Table, Version, attr, batch, now, transaction
+from keyfold.model._calls import CALLER
 from tests.unit.model.shop import Device, Order, OrderId, OrderLine, Rate, Ticket, User
 from tests.unit.model.spelling import spell
 
@@ -38,6 +39,24 @@ TICKET = Ticket(team="a", number=1, title="x", opened=NOW)
 def test_a_put_is_shown_as_it_is_sent() -> None:
     assert RATE.put().to_dynamodb() == {"TableName": "ExchangeRates", "Item": ITEM}
     assert repr(RATE.put()).startswith("<put Rate(base='USD', target='EUR'")
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        RATE.put(),
+        RATE.create(),
+        RATE.put().where(Rate.f.stale.eq(value=False)),
+        RATE.put().expiring_in(timedelta(hours=1)),
+        TICKET.put(),
+        User(name="ada", email="ada@example.com").put(),
+    ],
+    ids=repr,
+)
+def test_the_call_of_a_put_is_the_one_that_is_shown(put: Put[Any]) -> None:
+    (call,) = put.calls(NOW)
+    assert (call.operation, call.request) == ("PutItem", put.to_dynamodb(now=NOW))
+    assert call.authority == (() if put.authority == CALLER else (put.authority,))
 
 
 def test_create_and_replace_have_conditions_that_treat_expired_items_as_absent() -> None:

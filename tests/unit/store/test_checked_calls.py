@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 from keyfold.engine import Engine
 from keyfold.errors import ProvisionedThroughputExceededException, RequestRefused
 from keyfold.model import Put, Request, batch, transaction
-from keyfold.model._calls import STORE, ApiCall
+from keyfold.model._calls import STORE, ApiCall, Calls
 from keyfold.policy import Guard
 from keyfold.store import _principals
 from tests.unit.policy.clinic import Member, Note, by_key, clinic
@@ -158,14 +159,14 @@ def test_a_transaction_is_retried_on_the_same_authority(
 def test_the_call_that_is_checked_is_the_one_that_is_made(
     ada: AnyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built: list[dict[str, Any]] = []
-    build: Any = vars(Put)["to_dynamodb"]
+    built: list[Calls] = []
+    build: Any = vars(Put)["calls"]
 
-    def count(self: Put[Any], **options: Any) -> dict[str, Any]:
-        built.append(build(self, **options))
+    def count(self: Put[Any], now: datetime) -> Calls:
+        built.append(build(self, now))
         return built[-1]
 
-    monkeypatch.setattr(Put, "to_dynamodb", count)
+    monkeypatch.setattr(Put, "calls", count)
     ada.run(note("ada", "1").put())
     ada.run(Member(user="ada", email="ada@example.com").create().or_get())
     assert len(built) == 2
