@@ -118,7 +118,7 @@ SAMPLES: dict[str, tuple[str | None, ...]] = {
     "wire.server._browsers": ("[::1]:8000", "https://example.com:80"),
     "wire.server._connection": ("GET /\r\nUpgrade: h2c", "Upgrade"),
     "wire.server._fast_signatures": ("a  b\n c",),
-    "wire.server._keyring": ("AKIDEXAMPLE", "abc", "abc!", "ada@example"),
+    "wire.server._key_file": ("AKIDEXAMPLE", "abc", "abc!", "ada@example"),
     "wire.server._requests": (
         "AWS4-HMAC-SHA256 Credential=a/b/aws4_request, SignedHeaders=host, Signature=a",
     ),

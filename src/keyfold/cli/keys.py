@@ -13,7 +13,7 @@ from keyfold.cli._options import AsJson, show_examples
 
 if TYPE_CHECKING:
     # Imported when a command runs, so that --help does not load the server.
-    from keyfold.wire.server._keyring import AccessKey
+    from keyfold.wire.server._key_file import AccessKey
 
 app = typer.Typer(
     name="keys",
@@ -74,7 +74,7 @@ def add(
     from datetime import UTC, datetime
 
     from keyfold.cli._ids import read_ids
-    from keyfold.wire.server._keyring import changing_keys, make_key
+    from keyfold.wire.server._key_file import changing_keys, make_key
 
     given = [
         flag for flag, value in (("role", roles), ("policy", policy), ("admin", admin)) if value
@@ -103,7 +103,7 @@ def add(
 )
 def list_keys(file: _File, *, as_json: AsJson = False) -> None:
     """List the keys with their owners and rights, without secrets."""
-    from keyfold.wire.server._keyring import read_keys
+    from keyfold.wire.server._key_file import read_keys
 
     keys = read_keys(str(file))
     if as_json:
@@ -133,7 +133,7 @@ def rotate(file: _File, access_key: _AccessKey, *, as_json: AsJson = False) -> N
     """
     from datetime import UTC, datetime
 
-    from keyfold.wire.server._keyring import changing_keys, renew_key
+    from keyfold.wire.server._key_file import changing_keys, renew_key
 
     with changing_keys(str(file)) as keys:
         old = _find(keys, access_key, file)
@@ -153,7 +153,7 @@ def rotate(file: _File, access_key: _AccessKey, *, as_json: AsJson = False) -> N
 @app.command(epilog=show_examples("keyfold keys revoke keys.toml AKIA5EXAMPLE"))
 def revoke(file: _File, access_key: _AccessKey, *, as_json: AsJson = False) -> None:
     """Delete a key. Servers that use the file refuse it from then on."""
-    from keyfold.wire.server._keyring import changing_keys
+    from keyfold.wire.server._key_file import changing_keys
 
     with changing_keys(str(file)) as keys:
         key = _find(keys, access_key, file)

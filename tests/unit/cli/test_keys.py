@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.wire.server._keyring import read_keys
+from keyfold.wire.server._key_file import read_keys
 from tests.unit.cli.program import Outcome, Run
 
 

@@ -10,7 +10,7 @@ import secrets
 import sys
 import traceback
 
-from keyfold.errors import FileBusy, FileReplaced, KeyfoldError, ServiceError
+from keyfold.errors import FileBusy, FileReplaced, KeyfoldError, KeysUnusable, ServiceError
 from keyfold.terminals import escape_controls
 from keyfold.wire.server._answers import (
     AMZ_JSON,
@@ -31,6 +31,9 @@ def answer_exception(operation: str, error: Exception, content_type: bytes = AMZ
         return answer_unavailable("the database file is locked by another process")
     if isinstance(error, FileReplaced):
         return answer_unavailable("the database file was replaced; the server must be restarted")
+    if isinstance(error, KeysUnusable):
+        # The keyring logs it: once, not for each request.
+        return answer_unavailable("the server cannot read its access keys")
     reference = secrets.token_hex(_REFERENCE_BYTES)
     report_failure(operation, error, reference)
     message = error.public if isinstance(error, KeyfoldError) else "Internal server error"

@@ -31,7 +31,8 @@ from keyfold.wire.server._authorizers import (
 )
 from keyfold.wire.server._fast_signatures import FastVerifier
 from keyfold.wire.server._file_access import check_folder, read_trusted
-from keyfold.wire.server._keyring import AccessKey, Keyring
+from keyfold.wire.server._key_file import AccessKey
+from keyfold.wire.server._keyring import Keyring
 from keyfold.wire.server._requests import (
     Headers,
     HttpRequest,
@@ -39,7 +40,7 @@ from keyfold.wire.server._requests import (
     is_usual,
     match_authorization,
 )
-from keyfold.wire.server._signatures import UNRECOGNIZED, Verifier
+from keyfold.wire.server._signatures import UNRECOGNIZED, Claim, Verifier
 
 _REGION = "us-east-1"
 
@@ -63,8 +64,15 @@ class Gate(Protocol):
         """Let the next request check the files for changes."""
         ...
 
+    def check_files(self) -> None:
+        """Check the files for changes without a request; called once a second."""
+        ...
+
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
-        """Return the error of a call that is refused; None if it may be carried out."""
+        """Return the error of a call that is refused; None if it may be carried out.
+
+        Raises KeysUnusable if that cannot be told.
+        """
         ...
 
     def find_principal(self, request: HttpRequest) -> str:
@@ -90,6 +98,10 @@ class KeyGate:
         """Let the next request check the files of its key."""
         self._keyring.end_sharing()
 
+    def check_files(self) -> None:
+        """Reload files that have changed, and log what is wrong with them."""
+        self._keyring.check()
+
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
         """Return the error of a request with a wrong signature, or without the needed rights."""
         authorizer = None
@@ -108,11 +120,12 @@ class KeyGate:
             return claim
         entry = self._keyring.find(claim.scope.access_key)
         if entry is None:
-            return UnrecognizedClientException(UNRECOGNIZED)
+            return self._refuse(claim)
         key = entry.key
         fault = self._verifier.find_fault(claim, request, key.secret, key.token)
         if fault is not None:
             return fault
+        self._keyring.note_use(key.access_key)
         if is_usual(request):
             self._fast.keep(claim, request.headers, request.body, key.secret)
         return entry.authorizer
@@ -128,9 +141,16 @@ class KeyGate:
             raise claim
         entry = self._keyring.find(claim.scope.access_key)
         if entry is None:
-            raise UnrecognizedClientException(UNRECOGNIZED)
+            raise self._refuse(claim)
         # Not the access key itself: after a key is renewed, the principal is the same.
         return f"{entry.key.name}\0{entry.key.rights}"
+
+    def _refuse(self, claim: Claim) -> ServiceError:
+        """Return the error of a key that is not found; raise KeysUnusable if it is in doubt."""
+        fault = self._keyring.find_fault(claim.scope.access_key)
+        if fault is not None:
+            raise fault
+        return UnrecognizedClientException(UNRECOGNIZED)
 
 
 class OpenGate:
@@ -152,6 +172,9 @@ class OpenGate:
 
     def end_sharing(self) -> None:
         """Do nothing: the policy stays the same while the server runs."""
+
+    def check_files(self) -> None:
+        """Do nothing, for the same reason."""
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:  # noqa: ARG002 - Gate's signature
         """Return the error of a call that is denied; None for an allowed one."""
@@ -191,12 +214,14 @@ def make_key_gate(
     checked: Collection[str] = (),
     region: str = _REGION,
     clock: Clock = time.time,
+    monotonic: Clock = time.monotonic,
 ) -> Gate:
     """Return a gate that verifies signatures with the keys of a file; raises KeysUnusable.
 
     `keys` returns the key attributes of a table, as `engine.find_key_names` does; `tables` declare
     the roles that the access keys may have. `checked` are the names of tables whose writes the
-    engine checks: `write_checks` of declarations. A change of the file applies to the next request.
+    engine checks: `write_checks` of declarations. A change of the file applies to the next request. If
+    it becomes unusable, keys that were in use are accepted for 30 more seconds, and no others.
     """
     ruled, checked = tuple(tables), frozenset(checked)
 
@@ -207,7 +232,7 @@ def make_key_gate(
             return _make_policy_authorizer(policy, key.name, key.ids, keys, region)
         return RoleAuthorizer(key.name, _make_guards(path, key, ruled), keys, region, checked)
 
-    keyring = Keyring(path, prepare)
+    keyring = Keyring(path, prepare, monotonic=monotonic)
     check_folder(path, lambda fact, advice: KeysUnusable(path, fact, advice))
     return KeyGate(keyring, region, clock=clock)
 

@@ -1,328 +1,32 @@
-"""The file of access keys: the principals that may sign requests, and their rights.
+"""The keys of a running server, kept up to date with the file of access keys and its policies.
 
-    [keys.AKIA5EXAMPLE]
-    secret = "…"
-    name = "ada"
-    role = "customer"
-    ids = {user = "ada"}
-
-A key has one of `role`, `policy` (the path of an IAM document) and `admin = true`. Several roles
-are a list: `role = ["customer", "seller"]`. A signature can only be verified with the secret
-itself, so the file has to belong to the user that runs the server, and nobody else may read it.
+A file that becomes unusable puts its keys in doubt: somebody may just have revoked one of them.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import re
-import secrets
-import stat
-import tomllib
-from base64 import b32encode
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from threading import Lock
 
+from keyfold.clocks import Clock
 from keyfold.errors import KeyfoldError, KeysUnusable
 from keyfold.wire.server._authorizers import Authorizer
+from keyfold.wire.server._key_file import AccessKey, read_keys
+from keyfold.wire.server._watched_files import WatchedFile, find_file_state, watch_file
 
 _LOG = logging.getLogger("keyfold.server")
 
-_SECRET_MODE = 0o600
-_OTHERS = 0o077
-_READ_BYTES = 1 << 16
+# How long keys that were in use are accepted after their file has become unusable.
+GRACE_SECONDS = 30.0
+_RETRY_SECONDS = 1.0
+_REMINDER_SECONDS = 60.0
 
-_ACCESS_KEY = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_PRINTED = re.compile(r"[!-~]+")
-_NAME = re.compile(r"[A-Za-z0-9_+=,.@-]{1,64}")
-_RIGHTS = ("role", "policy", "admin")
-_FIELDS = frozenset((*_RIGHTS, "secret", "name", "ids", "token", "disabled", "created"))
-
-_HEADING = (
-    "# Access keys, written by `keyfold keys`, which drops comments. Keep this file secret.\n"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class AccessKey:
-    """An access key, its secret, and the principal and rights of requests signed with it."""
-
-    access_key: str
-    secret: str = field(repr=False)
-    name: str
-    roles: tuple[str, ...] = ()
-    policy: str | None = None
-    is_admin: bool = False
-    ids: Mapping[str, str] = field(default_factory=dict[str, str])
-    token: str | None = field(default=None, repr=False)
-    is_disabled: bool = False
-    created: datetime | None = None
-
-    @property
-    def rights(self) -> str:
-        """A short description of the key's rights."""
-        ids = "".join(f" {name}={value}" for name, value in self.ids.items())
-        if self.is_admin:
-            return "admin"
-        if self.policy is not None:
-            return f"policy {self.policy}{ids}"
-        return f"{'role' if len(self.roles) == 1 else 'roles'} {', '.join(self.roles)}{ids}"
-
-
-def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any) -> AccessKey:
-    """Return a new key with a random secret."""
-    # AWS's prefixes of temporary keys, which have a session token, and of long-term keys.
-    kind = "ASIA" if has_token else "AKIA"
-    return AccessKey(
-        kind + b32encode(os.urandom(10)).decode(),
-        secrets.token_urlsafe(30),
-        name,
-        token=secrets.token_urlsafe(60) if has_token else None,
-        created=now.replace(microsecond=0),
-        **rights,
-    )
-
-
-def renew_key(key: AccessKey, *, now: datetime) -> AccessKey:
-    """Return a new key for the same principal, with the same rights."""
-    new = make_key(key.name, has_token=key.token is not None, now=now)
-    return replace(
-        key,
-        access_key=new.access_key,
-        secret=new.secret,
-        token=new.token,
-        created=new.created,
-    )
-
-
-# Metadata of a file that shows whether it has changed, without reading it: device, inode, size and
-# the time of the last change, which is also set when its mode, its owner or its name changes.
-_FileState = tuple[int, int, int, int]
-
-
-def _file_state(status: os.stat_result) -> _FileState:
-    return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
-
-
-def read_keys(path: str) -> dict[str, AccessKey]:
-    """Return the keys of a file, by access key; raises KeysUnusable."""
-    return _parse(path, _read(path)[0])
-
-
-def _read(path: str) -> tuple[bytes, _FileState]:
-    """Return the content and state of a file of secrets; raises if others can access it."""
-    try:
-        # Non-blocking, since it may be a pipe.
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            # Of the open file: the path may already name another one.
-            status = os.fstat(handle)
-            _check_access(path, status)
-            return b"".join(iter(lambda: os.read(handle, _READ_BYTES), b"")), _file_state(status)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        fact = f"it cannot be read: {error.strerror or error}"
-        raise KeysUnusable(path, fact, "`keyfold keys add` creates one.") from None
-
-
-def _check_access(path: str, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise KeysUnusable(path, "it is not a file", "Name one that `keyfold keys add` created.")
-    if status.st_uid != os.geteuid():
-        fact = f"it belongs to user {status.st_uid}, but this is user {os.geteuid()}"
-        raise KeysUnusable(path, fact, f"Run `chown {os.geteuid()} {path}`.")
-    if status.st_mode & _OTHERS:
-        fact = f"users other than its owner may access it (mode {stat.S_IMODE(status.st_mode):04o})"
-        raise KeysUnusable(path, fact, f"Run `chmod 600 {path}`.")
-
-
-def _parse(path: str, content: bytes) -> dict[str, AccessKey]:
-    try:
-        read: dict[str, Any] = tomllib.loads(content.decode())
-    except UnicodeDecodeError:
-        raise KeysUnusable(path, "it is not UTF-8", "Write it as TOML.") from None
-    except tomllib.TOMLDecodeError as error:
-        # `from None`: the message says what is wrong and where, but the error object holds the
-        # whole document.
-        raise KeysUnusable(path, f"it is not TOML: {error}", "Fix it.") from None
-    entries = read.pop("keys", {})
-    if read or not isinstance(entries, dict):
-        fact = f"it has {', '.join(map(repr, read)) or 'keys'} beside its [keys.…] tables"
-        raise KeysUnusable(path, fact, "Remove it.")
-    return {
-        access_key: _parse_key(path, access_key, entry)
-        for access_key, entry in cast(dict[str, Any], entries).items()
-    }
-
-
-def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
-    """Return the key that an entry describes. Error messages show none of its values."""
-
-    def refuse(fact: str, advice: str) -> KeysUnusable:
-        return KeysUnusable(path, f"[keys.{access_key}] {fact}", advice)
-
-    if _ACCESS_KEY.fullmatch(access_key) is None:
-        raise KeysUnusable(
-            path,
-            f"{access_key!r:.80} is not an access key",
-            "An access key has up to 128 letters, digits, and _ . -",
-        )
-    if not isinstance(entry, dict):
-        raise refuse("is not a table", "Give it a secret, a name and rights.")
-    given = cast(dict[str, Any], entry)
-    unknown = sorted(given.keys() - _FIELDS)
-    if unknown:
-        fact = f"has unknown fields: {', '.join(unknown)}"
-        raise refuse(fact, f"It may have {', '.join(sorted(_FIELDS))}.")
-    for name, kind, expected in (
-        ("secret", str, "a string"),
-        ("name", str, "a string"),
-        ("role", (str, list), "a string, or a list of strings"),
-        ("policy", str, "the path of a file"),
-        ("token", str, "a string"),
-        ("admin", bool, "true or false"),
-        ("disabled", bool, "true or false"),
-        ("ids", dict, "a table of strings"),
-        ("created", datetime, "a date with a time"),
-    ):
-        if name in given and not isinstance(given[name], kind):
-            raise refuse(f"field {name} is not {expected}", "Fix it.")
-    for name in ("secret", "token"):
-        if name in given and _PRINTED.fullmatch(given[name]) is None:
-            raise refuse(f"has a {name} with invalid characters", "Fix it.")
-    for name in ("secret", "name"):
-        if name not in given:
-            raise refuse(f"has no {name}", "Add one.")
-    if _NAME.fullmatch(given["name"]) is None:
-        fact = "has a name that is not valid for an IAM user"
-        raise refuse(fact, "A name has up to 64 letters, digits, and _ + = , . @ -")
-    rights = [name for name in _RIGHTS if given.get(name)]
-    if len(rights) != 1:
-        got = " and ".join(rights) or "none"
-        raise refuse(f"has {got} of role, policy and admin", "Give it one of them.")
-    ids = cast(dict[str, Any], given.get("ids", {}))
-    if not all(isinstance(value, str) and value for value in ids.values()):
-        raise refuse("has ids that are not strings", 'Write them as ids = {user = "ada"}.')
-    if ids and rights == ["admin"]:
-        raise refuse("has ids, which have no effect on an admin", "Remove them.")
-    roles = _parse_roles(given.get("role", []))
-    if roles is None:
-        raise refuse("field role has something that is not a string", "List the names of roles.")
-    return AccessKey(
-        access_key,
-        given["secret"],
-        given["name"],
-        roles=roles,
-        policy=given.get("policy"),
-        is_admin=given.get("admin", False),
-        ids=ids,
-        token=given.get("token"),
-        is_disabled=given.get("disabled", False),
-        created=given.get("created"),
-    )
-
-
-def _parse_roles(given: str | list[Any]) -> tuple[str, ...] | None:
-    """Return the roles of a key, in a fixed order; None if one is not a string."""
-    names = [given] if isinstance(given, str) else given
-    if not all(isinstance(name, str) and name for name in names):
-        return None
-    return tuple(sorted(set(names)))
-
-
-@contextmanager
-def changing_keys(path: str) -> Generator[dict[str, AccessKey]]:
-    """Yield the keys of a file for changes, and write them back atomically.
-
-    A lock keeps other processes from changing them meanwhile. A missing file is created. Raises
-    KeysUnusable.
-    """
-    # Imported here: some systems do not have it, and only changing files needs it.
-    import fcntl  # noqa: PLC0415
-
-    # If the path is a symbolic link, its target is replaced, and not the link.
-    target = Path(path).resolve()
-    try:
-        folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        fact = f"its folder cannot be opened: {error.strerror or error}"
-        raise KeysUnusable(path, fact, "Create the folder first.") from None
-    try:
-        # The lock is on the folder, which stays when the file is replaced.
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        keys = read_keys(path) if os.path.lexists(target) else {}
-        yield keys
-        content = _write(keys).encode(errors="replace")
-        # Nothing is written that could not be read back.
-        assert _parse(path, content).keys() == keys.keys()
-        try:
-            _replace(target, content)
-            os.fsync(folder)
-        except OSError as error:
-            fact = f"it cannot be written: {error.strerror or error}"
-            raise KeysUnusable(path, fact, "Nothing was changed.") from None
-    finally:
-        os.close(folder)
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """Replace a file atomically, also in case of a crash."""
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _SECRET_MODE)
-    try:
-        with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-
-
-def _write(keys: Mapping[str, AccessKey]) -> str:
-    blocks = [_HEADING]
-    for key in keys.values():
-        lines = [f"[keys.{_name(key.access_key)}]", f"name = {_quote(key.name)}"]
-        if key.is_admin:
-            lines.append("admin = true")
-        if key.roles:
-            roles = ", ".join(map(_quote, key.roles))
-            lines.append(f"role = {roles if len(key.roles) == 1 else f'[{roles}]'}")
-        if key.policy is not None:
-            lines.append(f"policy = {_quote(key.policy)}")
-        if key.ids:
-            pairs = (f"{_name(name)} = {_quote(value)}" for name, value in key.ids.items())
-            lines.append(f"ids = {{{', '.join(pairs)}}}")
-        if key.is_disabled:
-            lines.append("disabled = true")
-        if key.created is not None:
-            lines.append(f"created = {key.created.isoformat()}")
-        lines.append(f"secret = {_quote(key.secret)}")
-        if key.token is not None:
-            lines.append(f"token = {_quote(key.token)}")
-        blocks.append("\n".join((*lines, "")))
-    return "\n".join(blocks)
-
-
-def _name(text: str) -> str:
-    return text if _BARE.fullmatch(text) else _quote(text)
-
-
-def _quote(text: str) -> str:
-    """Return a text as a TOML string, with special characters escaped."""
-    shown = (
-        f"\\{each}" if each in '"\\' else each if each.isprintable() else f"\\U{ord(each):08X}"
-        for each in text
-    )
-    return f'"{"".join(shown)}"'
+_DURING_GRACE = f"Keys that were in use are accepted for {GRACE_SECONDS:.0f} seconds, no others."
+_AFTER_GRACE = "Its keys are refused until it is usable."
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +35,26 @@ class Entry:
 
     key: AccessKey
     authorizer: Authorizer
-    paths: tuple[str, ...]
+    files: tuple[WatchedFile, ...]
+
+
+@dataclass(slots=True)
+class _FileFault:
+    """Why a file is unusable, since when, and what was last logged about it, and when."""
+
+    since: float
+    error: KeyfoldError
+    logged: str | None = None
+    logged_at: float = 0.0
+
+    def report(self, now: float) -> None:
+        """Log what is wrong: at first, after the grace, and every minute; a new error at once."""
+        is_over = now - self.since >= GRACE_SECONDS
+        text = f"{self.error} {_AFTER_GRACE if is_over else _DURING_GRACE}"
+        pause = _REMINDER_SECONDS if text == self.logged else _RETRY_SECONDS
+        if self.logged is None or now - self.logged_at >= pause:
+            _LOG.log(logging.CRITICAL if is_over else logging.ERROR, "%s", text)
+            self.logged, self.logged_at = text, now
 
 
 # Makes the authorizer of a key, given the path of its policy. Raises KeyfoldError.
@@ -341,84 +64,160 @@ Prepare = Callable[[AccessKey, str | None], Authorizer]
 class Keyring:
     """The current keys of a file, reloaded when it changes.
 
-    If the file becomes invalid, the error is logged, and the previous keys stay in use. If only
-    the policy of a key becomes invalid, that key keeps its previous policy, and the others are
-    reloaded.
+    If the file becomes unusable, or the policy of some keys, then these keys are in doubt: they are
+    found for `GRACE_SECONDS` if `note_use` was called for them, and not at all otherwise. Errors are
+    logged. As soon as the file is usable again, the keys in it are found.
     """
 
-    def __init__(self, path: str, prepare: Prepare) -> None:
+    def __init__(
+        self,
+        path: str,
+        prepare: Prepare,
+        *,
+        monotonic: Clock = time.monotonic,
+        clock: Clock = time.time,
+    ) -> None:
         self._path = path
         self._prepare = prepare
+        self._monotonic, self._clock = monotonic, clock
+        # Of everything but `find`, which threads may call at any time.
+        self._lock = Lock()
         self._entries: dict[str, Entry] = {}
-        self._states: dict[str, _FileState | None] = {}
+        # The keys of unusable files.
+        self._doubted: dict[str, Entry] = {}
+        self._used: set[str] = set()
+        self._faults: dict[str, _FileFault] = {}
+        self._retry_at = 0.0
         # The keys whose files have been checked since `end_sharing`.
         self._checked: set[str] = set()
-        self._load(prepare)
+        self._files = {path: watch_file(path, clock())}
+        self._load(self._files, is_first=True)
 
     def find(self, access_key: str, *, is_shared: bool = False) -> Entry | None:
-        """Return the entry of an access key; None if it is unknown, disabled or revoked.
+        """Return the entry of an access key; None if it is unknown, disabled, revoked or in doubt.
 
         It checks whether the files of the key have changed, so that every process refuses a revoked
         key from its next request on. With `is_shared`, one check serves for all calls until
         `end_sharing`.
         """
         entry = self._entries.get(access_key)
+        if entry is None:
+            return self._find_after_check(access_key)
         if is_shared:
             if access_key in self._checked:
                 return entry
             self._checked.add(access_key)
-        # A key may have no entry because its policy was invalid, so all files count for it.
-        for path in self._states if entry is None else entry.paths:
-            if _find_file_state(path) != self._states[path]:
-                self._reload()
-                return self._entries.get(access_key)
+        for file in entry.files:
+            if find_file_state(file.path) != file.state:
+                return self._find_after_check(access_key)
         return entry
 
     def end_sharing(self) -> None:
         """Let the next call of `find` check the files again."""
         self._checked.clear()
 
-    def _reload(self) -> None:
-        states = {path: _find_file_state(path) for path in self._states}
+    def note_use(self, access_key: str) -> None:
+        """Note that a request was signed with a key.
+
+        Once is enough for as long as the key is in the file.
+        """
+        with self._lock:
+            if access_key in self._entries:
+                self._used.add(access_key)
+
+    def find_fault(self, access_key: str) -> KeysUnusable | None:
+        """Return an error if a key is in doubt, or may be one of an unusable file; None if not."""
+        with self._lock:
+            entry = self._doubted.get(access_key)
+            paths = [self._path] if entry is None else [file.path for file in entry.files]
+            for path in paths:
+                if path in self._faults:
+                    # A new one for each request: an error that is raised keeps what raised it.
+                    return KeysUnusable(path, "it has become unusable", "The log says why.")
+        return None
+
+    def check(self) -> None:
+        """Reload files that have changed, and log what is wrong with them.
+
+        A server calls it once a second, so that a fault is noticed without a request.
+        """
+        with self._lock:
+            self._check(self._monotonic())
+
+    def _find_after_check(self, access_key: str) -> Entry | None:
+        with self._lock:
+            now = self._monotonic()
+            self._check(now)
+            entry = self._entries.get(access_key)
+            doubted = self._doubted.get(access_key)
+            if entry is not None or doubted is None or access_key not in self._used:
+                return entry
+            faults = self._faults
+            since = min(faults[file.path].since for file in doubted.files if file.path in faults)
+            return doubted if now - since < GRACE_SECONDS else None
+
+    def _check(self, now: float) -> None:
+        # A file may also become readable without a change, once there are file descriptors.
+        is_due = bool(self._faults) and now >= self._retry_at
+        if is_due or any(find_file_state(path) != file.state for path, file in self._files.items()):
+            self._retry_at = now + _RETRY_SECONDS
+            self._reload(now)
+        for fault in self._faults.values():
+            fault.report(now)
+
+    def _reload(self, now: float) -> None:
+        before = self._files
+        files = {path: watch_file(path, self._clock()) for path in before}
+        if all(files[path].fingerprint == before[path].fingerprint for path in files):
+            for path, file in files.items():
+                before[path].state = file.state
+            return
         try:
-            self._load(self._prepare_again)
+            errors = self._load(files, is_first=False)
         except KeysUnusable as error:
-            _LOG.error("%s The previous keys stay in use.", error)
-            # Not read again until the files change again.
-            self._states = states
+            self._files = files
+            self._doubted, self._entries = {**self._doubted, **self._entries}, {}
+            errors = {path: fault.error for path, fault in self._faults.items()}
+            errors[self._path] = error
+        for path in self._faults.keys() - errors.keys():
+            _LOG.warning("%s: it is usable again.", path)
+        self._faults = {
+            path: self._faults.get(path) or _FileFault(now, error) for path, error in errors.items()
+        }
+        for path, error in errors.items():
+            self._faults[path].error = error
 
-    def _prepare_again(self, key: AccessKey, policy: str | None) -> Authorizer | None:
-        try:
-            return self._prepare(key, policy)
-        except KeyfoldError as error:
-            before = self._entries.get(key.access_key)
-            if before is None or before.key != key:
-                _LOG.error("%s Until then, requests with this key are refused.", error)
-                return None
-            _LOG.error("%s The previous rights of the key stay in use.", error)
-            return before.authorizer
+    def _load(self, files: Mapping[str, WatchedFile], *, is_first: bool) -> dict[str, KeyfoldError]:
+        """Read the keys; return the errors of policies, by path.
 
-    def _load(self, prepare: Callable[[AccessKey, str | None], Authorizer | None]) -> None:
-        content, state = _read(self._path)
-        states: dict[str, _FileState | None] = {self._path: state}
+        Raises KeysUnusable if the file is unusable. At first, any error is raised.
+        """
+        keys = read_keys(self._path)
+        before = {**self._doubted, **self._entries}
+        used = {self._path: files[self._path]}
         entries: dict[str, Entry] = {}
-        for access_key, key in _parse(self._path, content).items():
+        doubted: dict[str, Entry] = {}
+        errors: dict[str, KeyfoldError] = {}
+        for access_key, key in keys.items():
             if key.is_disabled:
                 continue
-            policy, paths = None, (self._path,)
+            policy, its_files = None, (files[self._path],)
             if key.policy is not None:
                 policy = str(Path(self._path).parent / key.policy)
-                # The state is taken before reading: a change in between causes another reload.
-                states.setdefault(policy, _find_file_state(policy))
-                paths = (self._path, policy)
-            authorizer = prepare(key, policy)
-            if authorizer is not None:
-                entries[access_key] = Entry(key, authorizer, paths)
-        self._entries, self._states = entries, states
-
-
-def _find_file_state(path: str) -> _FileState | None:
-    try:
-        return _file_state(os.stat(path))  # noqa: PTH116 - faster, and done for each request
-    except OSError:
-        return None
+                if policy not in used:
+                    used[policy] = files.get(policy) or watch_file(policy, self._clock())
+                its_files = (files[self._path], used[policy])
+            try:
+                entries[access_key] = Entry(key, self._prepare(key, policy), its_files)
+            except KeyfoldError as error:
+                if is_first:
+                    raise
+                if policy is None:
+                    _LOG.error("%s Until then, requests with this key are refused.", error)
+                    continue
+                errors[policy] = error
+                if access_key in before and before[access_key].key == key:
+                    doubted[access_key] = before[access_key]
+        self._entries, self._doubted, self._files = entries, doubted, used
+        self._used &= entries.keys() | doubted.keys()
+        return errors

@@ -151,8 +151,9 @@ class Server:
 
     def _sweep(self) -> None:
         if self._state is not None:
-            self._state.sweep()
+            # Scheduled first: whatever fails in one sweep, there is a next one.
             self._sweeping = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
+            self._state.sweep()
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -112,6 +112,8 @@ class ServerState:
         self.writer.tick()
         for client in list(self.clients):
             client.sweep(self.now)
+        if self.gate is not None:
+            self.gate.check_files()
         engine = self.scheduler.engine
         if engine is not None:
             # Writes check the file; a server that is only read must notice as well. The engine

@@ -17,7 +17,8 @@ from botocore.credentials import Credentials
 
 from keyfold.wire.server._authorizers import AdminAuthorizer, Authorizer
 from keyfold.wire.server._gate import KeyGate
-from keyfold.wire.server._keyring import AccessKey, Keyring
+from keyfold.wire.server._key_file import AccessKey
+from keyfold.wire.server._keyring import Keyring
 from tests.oracle.local import target_of
 
 ACCESS_KEY = "AKIDEXAMPLE"

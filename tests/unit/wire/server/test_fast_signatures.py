@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,7 +19,8 @@ from keyfold.wire.server import _keyring
 from keyfold.wire.server._authorizers import AdminAuthorizer
 from keyfold.wire.server._fast_signatures import FastVerifier
 from keyfold.wire.server._gate import KeyGate
-from keyfold.wire.server._keyring import AccessKey, Entry, Keyring, changing_keys
+from keyfold.wire.server._key_file import AccessKey, changing_keys
+from keyfold.wire.server._keyring import Entry, Keyring
 from keyfold.wire.server._requests import Headers
 from keyfold.wire.server._signatures import MISMATCH, Verifier
 from tests.unit.wire.server.http import TABLE, Response, Wire, make_table, read_responses
@@ -63,7 +65,9 @@ def path(tmp_path: Path) -> Path:
 def wire(path: Path, clock: Clock) -> Iterator[Wire]:
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         make_table(engine)
-        wire = Wire(engine, gate=KeyGate(Keyring(str(path), admit_all), REGION, clock=clock))
+        # As if the file had not changed for long: one check is one call of `stat`.
+        keyring = Keyring(str(path), admit_all, clock=lambda: inf)
+        wire = Wire(engine, gate=KeyGate(keyring, REGION, clock=clock))
         yield wire
         wire.close()
 
@@ -206,7 +210,7 @@ def test_the_port_may_only_be_omitted_if_it_is_one(wire: Wire) -> None:
 
 def count_checks(wire: Wire, *chunks: bytes) -> int:
     """Return how often the file of keys is checked for data on new connections."""
-    with mock.patch.object(_keyring, "_find_file_state", wraps=_keyring._find_file_state) as check:
+    with mock.patch.object(_keyring, "find_file_state", wraps=_keyring.find_file_state) as check:
         for data in chunks:
             connection, transport = wire.connect()
             connection.data_received(data)
@@ -233,7 +237,7 @@ def test_writes_do_not_share_a_check(wire: Wire) -> None:
     wire.scheduler._unshared_reads = 0
     connection, _ = wire.connect()
     connection.data_received(sign_get().write())
-    with mock.patch.object(_keyring, "_find_file_state", wraps=_keyring._find_file_state) as check:
+    with mock.patch.object(_keyring, "find_file_state", wraps=_keyring.find_file_state) as check:
         assert exchange_fast(wire, put).status == 200
     assert check.call_count == 1
 

@@ -18,9 +18,18 @@ from keyfold.errors import AccessDeniedException, KeysUnusable, PolicyInvalid
 from keyfold.wire.client import Client, Credentials
 from keyfold.wire.server import Server, make_key_gate, make_policy_gate
 from keyfold.wire.server._gate import KeyGate
-from keyfold.wire.server._keyring import Keyring, changing_keys
+from keyfold.wire.server._key_file import changing_keys
+from keyfold.wire.server._keyring import Keyring
 from keyfold.wire.server._requests import WireCall
-from tests.unit.wire.server.http import TABLE, Response, Wire, ask, make_table, write_request
+from tests.unit.wire.server.http import (
+    TABLE,
+    Clock,
+    Response,
+    Wire,
+    ask,
+    make_table,
+    write_request,
+)
 from tests.unit.wire.server.signing import (
     NOW,
     REGION,
@@ -327,6 +336,54 @@ def test_a_key_can_be_revoked_or_given_other_rights_while_the_server_runs(
     denied(call(wire, "ADA", "GetItem", get("U#ada#P")))
 
 
+def test_while_the_file_is_unusable_only_keys_in_use_are_accepted(
+    engine: Engine, keys: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    gate = make_key_gate(
+        str(keys), engine.find_key_names, tables=[market], clock=lambda: NOW, monotonic=clock
+    )
+    wire = Wire(engine, gate=gate)
+    forged = sign_by_botocore("ListTables", {}, access_key="OWNER", secret="wrong").write()
+
+    def ask_all() -> dict[str, int]:
+        return {
+            each: call(wire, each, "GetItem", get("U#ada#P")).status
+            for each in ("ADMIN", "POLICY", "OWNER", "UNKNOWN")
+        }
+
+    assert call(wire, "ADMIN", "ListTables", {}).status == 200
+    assert call(wire, "POLICY", "DescribeTable", {"TableName": "Market"}).status == 200
+    (response,) = wire.exchange(forged)
+    assert response.status == 400
+    content = keys.read_text()
+    keys.write_text("[keys.ADMIN]\nsecret = ")
+    assert ask_all() == {"ADMIN": 200, "POLICY": 200, "OWNER": 503, "UNKNOWN": 503}
+    # A second request of each is verified by the fast path.
+    assert ask_all() == {"ADMIN": 200, "POLICY": 200, "OWNER": 503, "UNKNOWN": 503}
+    clock.now += 30
+    assert ask_all() == {"ADMIN": 503, "POLICY": 503, "OWNER": 503, "UNKNOWN": 503}
+    response = call(wire, "ADMIN", "GetItem", get("U#ada#P"))
+    assert (response.status, response.json["message"]) == (
+        503,
+        "the server cannot read its access keys",
+    )
+    assert response.headers["x-keyfold-undone"] == "true"
+    assert [each.levelname for each in caplog.records] == ["ERROR", "CRITICAL"]
+    keys.write_text(content)
+    assert ask_all() == {"ADMIN": 200, "POLICY": 200, "OWNER": 200, "UNKNOWN": 400}
+    wire.close()
+
+
+def test_an_unusable_file_is_logged_without_a_request(
+    wire: Wire, keys: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys.unlink()
+    wire.wait(1)
+    (record,) = caplog.records
+    assert f"{keys}: it cannot be read" in record.getMessage()
+
+
 @pytest.mark.parametrize(
     ("more", "fact"),
     [
@@ -412,6 +469,9 @@ def test_a_gate_that_fails_refuses_every_request(
 ) -> None:
     class Broken:
         def end_sharing(self) -> None:
+            raise ZeroDivisionError
+
+        def check_files(self) -> None:
             raise ZeroDivisionError
 
         def find_authorizer(self, headers: object, body: bytes, *, is_shared: bool = False) -> None:

@@ -1,255 +1,29 @@
-"""The access keys file: its contents and permissions, and how changes to it take effect."""
+"""The keys of a running server: how changes of their files take effect, and faults of the files."""
 
 from __future__ import annotations
 
-import logging
 import os
-import pickle
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyfold.errors import KeysUnusable
+from keyfold.wire.server import _keyring, _watched_files
 from keyfold.wire.server._authorizers import AdminAuthorizer, Authorizer
-from keyfold.wire.server._keyring import (
-    AccessKey,
-    Keyring,
-    _parse,
-    _write,
-    changing_keys,
-    make_key,
-    read_keys,
-    renew_key,
-)
+from keyfold.wire.server._key_file import AccessKey, changing_keys, make_key
+from keyfold.wire.server._keyring import GRACE_SECONDS, Keyring
+from tests.unit.wire.server.http import Clock
 from tests.unit.wire.server.signing import admit_all, block, write_keys
 
 NOW = datetime(2026, 11, 15, 12, 30, 15, 999, tzinfo=UTC)
-SECRET = "do-not-show-me"
+SECRET, ANOTHER = "do-not-show-me", "another-secret"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "keys.toml"
-
-
-def test_a_file_maps_keys_to_principals(path: Path) -> None:
-    write_keys(
-        path,
-        block("A", more='role = "customer"\nids = {user = "ada"}'),
-        block("B", more='policy = "b.json"\ntoken = "t"\ndisabled = true'),
-        block("C"),
-        block("D", more='role = ["seller", "customer", "seller"]\nids = {user = "ada"}'),
-    )
-    keys = read_keys(str(path))
-    assert [(key.access_key, key.rights) for key in keys.values()] == [
-        ("A", "role customer user=ada"),
-        ("B", "policy b.json"),
-        ("C", "admin"),
-        ("D", "roles customer, seller user=ada"),
-    ]
-    assert (keys["B"].token, keys["B"].is_disabled) == ("t", True)
-
-
-def test_secrets_are_not_shown(path: Path) -> None:
-    key = make_key("ada", has_token=True, now=NOW, is_admin=True)
-    assert key.token is not None
-    for shown in (repr(key), str(key), f"{key}", key.rights):
-        assert key.secret not in shown
-        assert key.token not in shown
-
-
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620, 0o602, 0o666, 0o601])
-def test_a_file_that_others_can_access_is_refused(path: Path, mode: int) -> None:
-    write_keys(path, block())
-    path.chmod(mode)
-    with pytest.raises(KeysUnusable) as refused:
-        read_keys(str(path))
-    assert str(refused.value) == (
-        f"{path}: users other than its owner may access it (mode {mode:04o}). "
-        f"Run `chmod 600 {path}`. [keys-unusable]"
-    )
-    with pytest.raises(KeysUnusable), changing_keys(str(path)):
-        pass
-    path.chmod(0o400)
-    assert len(read_keys(str(path))) == 1
-
-
-def test_a_file_of_another_owner_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_keys(path, block())
-    owner = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    with pytest.raises(KeysUnusable, match=f"it belongs to user {owner}, but this is user") as no:
-        read_keys(str(path))
-    assert f"chown {owner + 1} {path}" in no.value.advice
-
-
-def test_missing_files_and_other_kinds_of_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(KeysUnusable, match="cannot be read: No such file"):
-        read_keys(str(tmp_path / "absent.toml"))
-    with pytest.raises(KeysUnusable, match="it is not a file"):
-        read_keys(str(tmp_path))
-    os.mkfifo(tmp_path / "pipe", 0o600)
-    with pytest.raises(KeysUnusable, match="it is not a file"):
-        read_keys(str(tmp_path / "pipe"))
-
-
-@pytest.mark.parametrize(
-    ("content", "fact"),
-    [
-        (b"\xff", "it is not UTF-8"),
-        (b"[keys", "it is not TOML: "),
-        (f'[keys.A]\nsecret = "{SECRET}'.encode(), "it is not TOML: "),
-        (block().encode() + block().encode(), "it is not TOML: "),
-        (b"keys = 1", "it has keys beside"),
-        (b"[other]\n", "it has 'other' beside"),
-        (b"[keys]\nA = 1", "[keys.A] is not a table"),
-        (block("a/b").encode(), "'a/b' is not an access key"),
-        (block("").encode(), "'' is not an access key"),
-        (block("A", SECRET, "").encode(), "[keys.A] has none of role, policy and admin"),
-        (block("A", SECRET, "admin = false").encode(), "has none of role, policy"),
-        (block("A", SECRET, 'admin = true\nrole = "x"').encode(), "has role and admin of"),
-        (block("A", SECRET, 'admin = true\nids = {a = "b"}').encode(), "no effect on an admin"),
-        (block("A", SECRET, 'role = "x"\nids = {a = 1}').encode(), "has ids that are not strings"),
-        (block("A", SECRET, 'role = "x"\nids = {a = ""}').encode(), "has ids that are not strings"),
-        (
-            block("A", SECRET, 'role = "x"\nids = "a"').encode(),
-            "field ids is not a table of strings",
-        ),
-        (block("A", SECRET, "role = 1").encode(), "field role is not a string, or a list"),
-        (block("A", SECRET, "role = []").encode(), "has none of role, policy and admin"),
-        (block("A", SECRET, 'role = ["x", 1]').encode(), "field role has something that is not"),
-        (block("A", SECRET, 'admin = "yes"').encode(), "field admin is not true or false"),
-        (
-            block("A", SECRET, "admin = true\nsecrets = 1").encode(),
-            "[keys.A] has unknown fields: secrets",
-        ),
-        (block("A", "").encode(), "has a secret with invalid characters"),
-        (block("A", SECRET + " ").encode(), "has a secret with invalid characters"),
-        (b'[keys.A]\nname = "a"\nadmin = true', "[keys.A] has no secret"),
-        (b'[keys.A]\nsecret = "a"\nadmin = true', "[keys.A] has no name"),
-        (b'[keys.A]\nsecret = 1\nname = "a"\nadmin = true', "field secret is not a string"),
-        (
-            b'[keys.A]\nsecret = "a"\nname = "a b"\nadmin = true',
-            "has a name that is not valid for an IAM user",
-        ),
-    ],
-)
-def test_errors_say_what_is_wrong_without_secrets(path: Path, content: bytes, fact: str) -> None:
-    path.touch(0o600)
-    path.write_bytes(content)
-    with pytest.raises(KeysUnusable) as refused:
-        read_keys(str(path))
-    message = str(refused.value)
-    assert fact in message
-    assert message.startswith(str(path))
-    assert SECRET not in message
-    assert str(pickle.loads(pickle.dumps(refused.value))) == message
-    assert refused.value.__cause__ is None
-    assert refused.value.__suppress_context__ or refused.value.__context__ is None
-
-
-# Changing the file.
-
-
-def test_a_key_is_added_to_a_file_that_only_its_owner_can_read(path: Path) -> None:
-    previous = os.umask(0)
-    try:
-        with changing_keys(str(path)) as keys:
-            made = make_key("ada", now=NOW, roles=("customer",), ids={"user": "ada"})
-            keys[made.access_key] = made
-    finally:
-        os.umask(previous)
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert read_keys(str(path)) == {made.access_key: made}
-    assert made.access_key.startswith("AKIA")
-    assert (len(made.access_key), len(made.secret), made.token) == (20, 40, None)
-    assert list(path.parent.iterdir()) == [path], "no temporary file is left behind"
-
-
-def test_a_rotated_key_has_the_same_rights() -> None:
-    old = make_key("ada", has_token=True, now=NOW, roles=("customer",), ids={"user": "ada"})
-    new = renew_key(old, now=NOW)
-    assert (new.name, new.roles, new.ids) == (old.name, old.roles, old.ids)
-    assert new.access_key.startswith("ASIA")
-    assert len({old.access_key, new.access_key, old.secret, new.secret, old.token, new.token}) == 6
-
-
-def test_a_change_that_fails_changes_nothing(path: Path) -> None:
-    write_keys(path, block())
-    before = path.read_bytes()
-
-    def add(key: AccessKey) -> None:
-        with changing_keys(str(path)) as keys:
-            keys[key.access_key] = key
-
-    with pytest.raises(KeysUnusable, match="not valid for an IAM user"):
-        add(make_key("a b", now=NOW, is_admin=True))
-    with pytest.raises(KeysUnusable, match="has ids that are not strings"):
-        add(make_key("a", now=NOW, roles=("x",), ids={"user": ""}))
-    with pytest.raises(ZeroDivisionError), changing_keys(str(path)) as keys:
-        keys[str(1 // 0)] = keys.pop("AKIDEXAMPLE")
-    assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_crash_while_writing_leaves_the_file_as_it_was(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_keys(path, block())
-
-    def fail(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with (
-        pytest.raises(KeysUnusable, match="cannot be written: No space left on device"),
-        changing_keys(str(path)) as keys,
-    ):
-        keys.clear()
-    assert len(read_keys(str(path))) == 1
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_symbolic_link_to_the_file_stays_a_link(path: Path) -> None:
-    write_keys(path, block())
-    link = path.with_name("link.toml")
-    link.symlink_to(path)
-    with changing_keys(str(link)) as keys:
-        keys.clear()
-    assert link.is_symlink()
-    assert read_keys(str(path)) == {}
-
-
-texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
-
-
-@given(
-    st.lists(
-        st.builds(
-            AccessKey,
-            access_key=st.from_regex(r"[A-Za-z0-9_.-]{1,20}", fullmatch=True),
-            secret=st.from_regex(r"[!-~]{1,20}", fullmatch=True),
-            name=st.from_regex(r"[A-Za-z0-9_+=,.@-]{1,20}", fullmatch=True),
-            roles=st.sets(texts, min_size=1, max_size=3).map(lambda names: tuple(sorted(names))),
-            policy=st.none(),
-            is_admin=st.just(False),
-            ids=st.dictionaries(texts, texts, max_size=3),
-            token=st.none() | st.from_regex(r"[!-~]{1,20}", fullmatch=True),
-            is_disabled=st.booleans(),
-            created=st.none() | st.datetimes(timezones=st.just(UTC)),
-        ),
-        max_size=3,
-    )
-)
-def test_written_keys_can_be_read_again(made: list[AccessKey]) -> None:
-    keys = {key.access_key: key for key in made}
-    assert _parse("keys.toml", _write(keys).encode()) == keys
-
-
-# Using the file.
 
 
 def replace_file(path: Path, *blocks: str) -> None:
@@ -283,13 +57,8 @@ def test_a_disabled_key_is_not_found(path: Path) -> None:
     assert keyring.find("A") is None
 
 
-@pytest.mark.parametrize("fault", ["malformed", "loose", "gone", "taken"])
-def test_a_file_that_becomes_unusable_leaves_the_previous_keys_in_use(
-    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    write_keys(path, block("A", SECRET))
-    keyring = Keyring(str(path), admit_all)
-    owner = os.geteuid()
+def spoil(path: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a file of keys unusable."""
     match fault:
         case "malformed":
             path.write_text(f'[keys.A]\nsecret = "{SECRET}', "utf-8")
@@ -298,20 +67,187 @@ def test_a_file_that_becomes_unusable_leaves_the_previous_keys_in_use(
         case "gone":
             path.unlink()
         case _:
+            owner = os.geteuid()
             monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-            os.utime(path, (1, 1))
-    with caplog.at_level(logging.ERROR):
-        for _ in range(3):
-            assert keyring.find("A") is not None
-    (record,) = caplog.records
-    assert record.name == "keyfold.server"
-    assert record.getMessage().endswith("[keys-unusable] The previous keys stay in use.")
-    assert SECRET not in record.getMessage()
+            path.write_text(block("A"), "utf-8")
+
+
+def finds(keyring: Keyring, *access_keys: str) -> list[str]:
+    """Return which of some keys are found."""
+    return [each for each in access_keys if keyring.find(each) is not None]
+
+
+@pytest.mark.parametrize("fault", ["malformed", "loose", "gone", "taken"])
+def test_keys_of_a_file_that_becomes_unusable_are_refused_after_a_grace(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    write_keys(path, block("A", SECRET), block("B", SECRET))
+    time = Clock()
+    keyring = Keyring(str(path), admit_all, monotonic=time)
+    keyring.note_use("A")
+    spoil(path, fault, monkeypatch)
+    caplog.clear()
+    # Keys in use go on for a while; others are refused at once, and so are unknown ones.
+    assert finds(keyring, "A", "B", "C") == ["A"]
+    assert [keyring.find_fault(each) is None for each in "ABC"] == [False] * 3
+    time.now += GRACE_SECONDS - 0.1
+    assert finds(keyring, "A", "B", "C") == ["A"]
+    time.now += 0.1
+    assert finds(keyring, "A", "B", "C") == []
+    assert "it has become unusable. The log says why." in str(keyring.find_fault("A"))
+    first, last = caplog.records
+    assert (first.name, first.levelname) == ("keyfold.server", "ERROR")
+    assert first.getMessage().startswith(str(path))
+    assert first.getMessage().endswith(
+        "[keys-unusable] Keys that were in use are accepted for 30 seconds, no others."
+    )
+    assert (last.name, last.levelname) == ("keyfold.server", "CRITICAL")
+    assert last.getMessage().endswith("[keys-unusable] Its keys are refused until it is usable.")
+    assert SECRET not in caplog.text
+    # As soon as the file is usable again, everything is as before.
     monkeypatch.undo()
-    # As soon as the file is usable again, it is read.
-    replace_file(path, block("B"))
-    assert keyring.find("A") is None
-    assert keyring.find("B") is not None
+    replace_file(path, block("A", SECRET), block("B", SECRET))
+    assert finds(keyring, "A", "B", "C") == ["A", "B"]
+    assert keyring.find_fault("C") is None
+    assert caplog.records[-1].getMessage() == f"{path}: it is usable again."
+    # The next fault has a grace of its own.
+    path.unlink()
+    time.now += 100 * GRACE_SECONDS
+    assert finds(keyring, "A", "B") == ["A"]
+
+
+def test_a_key_stays_in_use_while_the_file_has_it(path: Path) -> None:
+    write_keys(path, block("A"), block("B"), block("C"))
+    keyring = Keyring(str(path), admit_all)
+    for each in "ABC":
+        keyring.note_use(each)
+    replace_file(path, block("A", ANOTHER), block("B", more="admin = true\ndisabled = true"))
+    assert finds(keyring, "A", "B", "C") == ["A"]
+    replace_file(path, block("A"), block("B"), block("C"))
+    assert finds(keyring, "A", "B", "C") == ["A", "B", "C"]
+    path.unlink()
+    assert finds(keyring, "A", "B", "C") == ["A"], "B and C were revoked in between"
+
+
+def test_a_key_that_is_not_in_the_file_cannot_be_in_use(path: Path) -> None:
+    write_keys(path, block("A"))
+    keyring = Keyring(str(path), admit_all)
+    keyring.note_use("B")
+    replace_file(path, block("A"), block("B"))
+    assert finds(keyring, "B") == ["B"]
+    path.unlink()
+    assert finds(keyring, "B") == []
+
+
+def test_a_fault_is_noticed_without_requests(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_keys(path, block("A"))
+    time = Clock()
+    keyring = Keyring(str(path), admit_all, monotonic=time)
+    keyring.note_use("A")
+    path.unlink()
+    keyring.check()
+    time.now += GRACE_SECONDS
+    assert finds(keyring, "A") == []
+    assert [each.levelname for each in caplog.records] == ["ERROR", "CRITICAL"]
+
+
+def test_a_lasting_fault_is_logged_once_a_minute(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_keys(path, block("A"))
+    time = Clock()
+    keyring = Keyring(str(path), admit_all, monotonic=time)
+    path.unlink()
+    for _ in range(600):
+        for _ in range(10):
+            keyring.find("A")
+        time.now += 1
+    # At once, after the grace, and then every minute.
+    assert len(caplog.records) == 2 + (600 - 31) // 60
+    caplog.clear()
+    # Another error is logged at once, but not more than once a second.
+    for number in range(50):
+        path.touch(0o600)
+        path.write_text(f"x{number} = 1", "utf-8")
+        keyring.find("A")
+    assert len(caplog.records) == 1
+    time.now += 1
+    keyring.check()
+    assert "'x49'" in caplog.records[-1].getMessage()
+
+
+def test_a_file_that_cannot_be_opened_for_a_while_is_read_without_a_change(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_keys(path, block("A"), block("B"))
+    time = Clock()
+    keyring = Keyring(str(path), admit_all, monotonic=time)
+    revoke = path.with_name("without-a")
+    write_keys(revoke, block("B"))
+
+    def fail(*_: object) -> int:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", fail)
+        revoke.replace(path)
+        assert finds(keyring, "A", "B") == []
+    time.now += 1
+    assert finds(keyring, "A", "B") == ["B"]
+
+
+def set_in_place(path: Path, content: str) -> None:
+    """Change a file without a trace in its inode, size or time of modification."""
+    before = path.stat()
+    path.write_text(content, "utf-8")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (before.st_ino, before.st_size, before.st_mtime_ns) == (
+        after.st_ino,
+        after.st_size,
+        after.st_mtime_ns,
+    )
+
+
+def test_a_change_within_the_size_and_time_of_modification_is_noticed(path: Path) -> None:
+    write_keys(path, block("A"), block("B"))
+    keyring = Keyring(str(path), admit_all, clock=lambda: inf)
+    assert finds(keyring, "A", "B", "C") == ["A", "B"]
+    before = path.stat().st_ctime_ns
+    set_in_place(path, path.read_text("utf-8").replace('"A"', '"C"'))
+    while path.stat().st_ctime_ns == before:
+        # The times of a file have steps.
+        path.chmod(0o600)
+    assert finds(keyring, "A", "B", "C") == ["B", "C"]
+
+
+def test_a_change_without_any_trace_is_noticed_while_the_file_is_new(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two changes within one step of the file system's clock have the same time."""
+    write_keys(path, block("A"), block("B"))
+    state = _watched_files.find_file_state(str(path))
+    assert state is not None
+
+    def find_same(_: str) -> _watched_files.FileState:
+        return state
+
+    for each in (_watched_files, _keyring):
+        monkeypatch.setattr(each, "find_file_state", find_same)
+    now = Clock()
+    now.now = state[3] / 1e9
+    keyring = Keyring(str(path), admit_all, clock=now)
+    set_in_place(path, path.read_text("utf-8").replace('"A"', '"C"'))
+    assert finds(keyring, "A", "B", "C") == ["B", "C"]
+    now.now += 1.9
+    set_in_place(path, path.read_text("utf-8").replace('"C"', '"A"'))
+    assert finds(keyring, "A", "B", "C") == ["A", "B"]
+    # After that, the state is trusted, and the file is not read for each request.
+    now.now += 0.2
+    assert finds(keyring, "A", "B") == ["A", "B"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", None)
+        assert finds(keyring, "A", "B") == ["A", "B"]
 
 
 def test_the_file_must_be_usable_at_the_start(path: Path) -> None:
@@ -359,21 +295,30 @@ def test_a_changed_policy_is_read_again(path: Path, caplog: pytest.LogCaptureFix
         assert isinstance(entry.authorizer, Named)
         return entry.authorizer.text
 
-    keyring = Keyring(str(path), prepare)
+    time = Clock()
+    keyring = Keyring(str(path), prepare, monotonic=time)
     assert text_of() == "1"
+    keyring.note_use("A")
     policy.write_text("22", "utf-8")
     assert text_of() == "22"
     policy.write_text("bad", "utf-8")
-    # The key keeps its previous rights; changes to other keys still apply.
+    # The key keeps its previous rights for a while; changes to other keys still apply.
     assert text_of() == "22"
-    assert "The previous rights of the key stay in use." in caplog.text
+    assert keyring.find("B") is not None
+    assert f"{policy}: it is bad." in caplog.text
     with changing_keys(str(path)) as keys:
         del keys["B"]
     assert (text_of(), keyring.find("B")) == ("22", None)
+    assert keyring.find_fault("B") is None
+    time.now += GRACE_SECONDS
+    assert text_of() is None
+    assert keyring.find_fault("A") is not None
+    policy.write_text("333", "utf-8")
+    assert text_of() == "333"
     # A key that is newly given an invalid policy is refused.
+    policy.write_text("bad", "utf-8")
     replace_file(path, block("A", SECRET, 'policy = "policy.json"'))
     assert text_of() is None
-    assert "Until then, requests with this key are refused." in caplog.text
     policy.write_text("4444", "utf-8")
     assert text_of() == "4444"
     assert SECRET not in caplog.text

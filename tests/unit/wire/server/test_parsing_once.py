@@ -26,6 +26,9 @@ class ReadingGate:
     def end_sharing(self) -> None:
         pass
 
+    def check_files(self) -> None:
+        pass
+
     def find_authorizer(self, headers: Headers, body: bytes, *, is_shared: bool = False) -> None:
         return None
 

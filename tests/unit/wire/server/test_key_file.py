@@ -1,0 +1,389 @@
+"""The file of access keys: its contents and permissions, and changes of it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyfold.errors import KeysUnusable
+from keyfold.wire.server._key_file import (
+    AccessKey,
+    _parse,
+    _write,
+    changing_keys,
+    make_key,
+    read_keys,
+    renew_key,
+)
+from tests.unit.wire.server.signing import block, write_keys
+
+NOW = datetime(2026, 11, 15, 12, 30, 15, 999, tzinfo=UTC)
+SECRET = "do-not-show-me"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "keys.toml"
+
+
+def test_a_file_maps_keys_to_principals(path: Path) -> None:
+    write_keys(
+        path,
+        block("A", more='role = "customer"\nids = {user = "ada"}'),
+        block("B", more='policy = "b.json"\ntoken = "t"\ndisabled = true'),
+        block("C"),
+        block("D", more='role = ["seller", "customer", "seller"]\nids = {user = "ada"}'),
+    )
+    keys = read_keys(str(path))
+    assert [(key.access_key, key.rights) for key in keys.values()] == [
+        ("A", "role customer user=ada"),
+        ("B", "policy b.json"),
+        ("C", "admin"),
+        ("D", "roles customer, seller user=ada"),
+    ]
+    assert (keys["B"].token, keys["B"].is_disabled) == ("t", True)
+
+
+def test_secrets_are_not_shown(path: Path) -> None:
+    key = make_key("ada", has_token=True, now=NOW, is_admin=True)
+    assert key.token is not None
+    for shown in (repr(key), str(key), f"{key}", key.rights):
+        assert key.secret not in shown
+        assert key.token not in shown
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620, 0o602, 0o666, 0o601])
+def test_a_file_that_others_can_access_is_refused(path: Path, mode: int) -> None:
+    write_keys(path, block())
+    path.chmod(mode)
+    with pytest.raises(KeysUnusable) as refused:
+        read_keys(str(path))
+    assert str(refused.value) == (
+        f"{path}: users other than its owner may access it (mode {mode:04o}). "
+        f"Run `chmod 600 {path}`. [keys-unusable]"
+    )
+    with pytest.raises(KeysUnusable), changing_keys(str(path)):
+        pass
+    path.chmod(0o400)
+    assert len(read_keys(str(path))) == 1
+
+
+def test_a_file_of_another_owner_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_keys(path, block())
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(KeysUnusable, match=f"it belongs to user {owner}, but this is user") as no:
+        read_keys(str(path))
+    assert f"chown {owner + 1} {path}" in no.value.advice
+
+
+def test_missing_files_and_other_kinds_of_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeysUnusable, match="cannot be read: No such file"):
+        read_keys(str(tmp_path / "absent.toml"))
+    with pytest.raises(KeysUnusable, match="it is not a file"):
+        read_keys(str(tmp_path))
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(KeysUnusable, match="it is not a file"):
+        read_keys(str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize(
+    ("content", "fact"),
+    [
+        (b"\xff", "it is not UTF-8"),
+        (b"[keys", "it is not TOML: "),
+        (f'[keys.A]\nsecret = "{SECRET}'.encode(), "it is not TOML: "),
+        (block().encode() + block().encode(), "it is not TOML: "),
+        (b"keys = 1", "it has keys beside"),
+        (b"[other]\n", "it has 'other' beside"),
+        (b"[keys]\nA = 1", "[keys.A] is not a table"),
+        (block("a/b").encode(), "'a/b' is not an access key"),
+        (block("").encode(), "'' is not an access key"),
+        (block("A", SECRET, "").encode(), "[keys.A] has none of role, policy and admin"),
+        (block("A", SECRET, "admin = false").encode(), "has none of role, policy"),
+        (block("A", SECRET, 'admin = true\nrole = "x"').encode(), "has role and admin of"),
+        (block("A", SECRET, 'admin = true\nids = {a = "b"}').encode(), "no effect on an admin"),
+        (block("A", SECRET, 'role = "x"\nids = {a = 1}').encode(), "has ids that are not strings"),
+        (block("A", SECRET, 'role = "x"\nids = {a = ""}').encode(), "has ids that are not strings"),
+        (
+            block("A", SECRET, 'role = "x"\nids = "a"').encode(),
+            "field ids is not a table of strings",
+        ),
+        (block("A", SECRET, "role = 1").encode(), "field role is not a string, or a list"),
+        (block("A", SECRET, "role = []").encode(), "has none of role, policy and admin"),
+        (block("A", SECRET, 'role = ["x", 1]').encode(), "field role has something that is not"),
+        (block("A", SECRET, 'admin = "yes"').encode(), "field admin is not true or false"),
+        (
+            block("A", SECRET, "admin = true\nsecrets = 1").encode(),
+            "[keys.A] has unknown fields: secrets",
+        ),
+        (block("A", "").encode(), "has a secret with invalid characters"),
+        (block("A", SECRET + " ").encode(), "has a secret with invalid characters"),
+        (b'[keys.A]\nname = "a"\nadmin = true', "[keys.A] has no secret"),
+        (b'[keys.A]\nsecret = "a"\nadmin = true', "[keys.A] has no name"),
+        (b'[keys.A]\nsecret = 1\nname = "a"\nadmin = true', "field secret is not a string"),
+        (
+            b'[keys.A]\nsecret = "a"\nname = "a b"\nadmin = true',
+            "has a name that is not valid for an IAM user",
+        ),
+    ],
+)
+def test_errors_say_what_is_wrong_without_secrets(path: Path, content: bytes, fact: str) -> None:
+    path.touch(0o600)
+    path.write_bytes(content)
+    with pytest.raises(KeysUnusable) as refused:
+        read_keys(str(path))
+    message = str(refused.value)
+    assert fact in message
+    assert message.startswith(str(path))
+    assert SECRET not in message
+    assert str(pickle.loads(pickle.dumps(refused.value))) == message
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+# Changing the file.
+
+
+def test_a_key_is_added_to_a_file_that_only_its_owner_can_read(path: Path) -> None:
+    previous = os.umask(0)
+    try:
+        with changing_keys(str(path)) as keys:
+            made = make_key("ada", now=NOW, roles=("customer",), ids={"user": "ada"})
+            keys[made.access_key] = made
+    finally:
+        os.umask(previous)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_keys(str(path)) == {made.access_key: made}
+    assert made.access_key.startswith("AKIA")
+    assert (len(made.access_key), len(made.secret), made.token) == (20, 40, None)
+    assert list(path.parent.iterdir()) == [path], "no temporary file is left behind"
+
+
+def test_a_rotated_key_has_the_same_rights() -> None:
+    old = make_key("ada", has_token=True, now=NOW, roles=("customer",), ids={"user": "ada"})
+    new = renew_key(old, now=NOW)
+    assert (new.name, new.roles, new.ids) == (old.name, old.roles, old.ids)
+    assert new.access_key.startswith("ASIA")
+    assert len({old.access_key, new.access_key, old.secret, new.secret, old.token, new.token}) == 6
+
+
+def test_a_change_that_fails_changes_nothing(path: Path) -> None:
+    write_keys(path, block())
+    before = path.read_bytes()
+
+    def add(key: AccessKey) -> None:
+        with changing_keys(str(path)) as keys:
+            keys[key.access_key] = key
+
+    with pytest.raises(KeysUnusable, match="not valid for an IAM user"):
+        add(make_key("a b", now=NOW, is_admin=True))
+    with pytest.raises(KeysUnusable, match="has ids that are not strings"):
+        add(make_key("a", now=NOW, roles=("x",), ids={"user": ""}))
+    with pytest.raises(ZeroDivisionError), changing_keys(str(path)) as keys:
+        keys[str(1 // 0)] = keys.pop("AKIDEXAMPLE")
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+class Killed(BaseException):
+    """The process was killed: nothing else of it runs, not even a handler of errors."""
+
+
+def fail_at(
+    monkeypatch: pytest.MonkeyPatch, nth: int, error: Callable[[], BaseException]
+) -> list[str]:
+    """Let the nth of these steps fail, and if killed, all that follow; return the steps done."""
+    steps: list[str] = []
+
+    def patch(target: Any, name: str, step: str) -> None:
+        actual = getattr(target, name)
+
+        def run(*args: Any, **options: Any) -> Any:
+            steps.append(step)
+            failure = error()
+            if len(steps) == nth or (len(steps) > nth and isinstance(failure, Killed)):
+                raise failure
+            return actual(*args, **options)
+
+        monkeypatch.setattr(target, name, run)
+
+    patch(os, "fchmod", "fchmod")
+    patch(os, "fsync", "fsync")
+    patch(Path, "replace", "replace")
+    patch(Path, "unlink", "unlink")
+    return steps
+
+
+def revoke(path: Path, access_key: str) -> None:
+    with changing_keys(str(path)) as keys:
+        del keys[access_key]
+
+
+# What a change does without a failure.
+ALL_STEPS = ["fchmod", "fsync", "replace", "fsync"]
+
+
+@pytest.mark.parametrize("nth", range(1, len(ALL_STEPS) + 1))
+@pytest.mark.parametrize("kind", ["full", "killed"])
+def test_a_failure_at_any_step_leaves_the_old_file_or_the_new_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, nth: int, kind: str
+) -> None:
+    write_keys(path, block("A"), block("B"))
+    full = OSError(28, "No space left on device")
+    with monkeypatch.context() as patched:
+        steps = fail_at(patched, nth, Killed if kind == "killed" else lambda: full)
+        with pytest.raises(Killed if kind == "killed" else KeysUnusable) as raised:
+            revoke(path, "A")
+    assert steps[:nth] == ALL_STEPS[:nth]
+    is_replaced = nth > ALL_STEPS.index("replace") + 1
+    assert list(read_keys(str(path))) == (["B"] if is_replaced else ["A", "B"])
+    if kind == "full":
+        assert list(path.parent.iterdir()) == [path], "the draft is removed"
+        fact = "it is changed, but" if is_replaced else "it cannot be written: No space left"
+        assert fact in str(raised.value)
+        assert ("Nothing was changed." in str(raised.value)) != is_replaced
+    # Whatever was left behind, the next change works, and removes it.
+    revoke(path, "B")
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_steps_of_a_change_are_all_known(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_keys(path, block("A"))
+    steps = fail_at(monkeypatch, 100, Killed)
+    revoke(path, "A")
+    assert steps == ALL_STEPS
+
+
+def test_the_file_is_synced_before_it_gets_its_name(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power failure, the name would otherwise belong to an empty file."""
+    write_keys(path, block("A"), block("B"))
+    synced: list[int] = []
+    sync = os.fsync
+
+    def note(handle: int) -> None:
+        synced.append(os.fstat(handle).st_ino)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", note)
+    revoke(path, "A")
+    assert synced == [path.stat().st_ino, path.parent.stat().st_ino]
+
+
+def test_only_drafts_are_removed(path: Path) -> None:
+    write_keys(path, block("A"))
+    others = {
+        path.with_name(name)
+        for name in (".keys.toml.swp", ".keys.toml.0123456789abcdeg", "keys.toml.0123456789abcdef")
+    }
+    for each in others:
+        each.touch()
+    left = path.with_name(".keys.toml.0123456789abcdef")
+    left.touch()
+    revoke(path, "A")
+    assert {*path.parent.iterdir()} == {path, *others}
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o700])
+def test_a_changed_file_keeps_its_mode(path: Path, mode: int) -> None:
+    write_keys(path, block("A"))
+    path.chmod(mode)
+    before = os.umask(0o377)
+    try:
+        revoke(path, "A")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == mode
+    assert read_keys(str(path)) == {}
+
+
+def test_concurrent_changes_do_not_undo_one_another(path: Path) -> None:
+    old = [f"OLD{number}" for number in range(16)]
+    write_keys(path, *map(block, old))
+    start = threading.Barrier(4)
+
+    def change(mine: list[str]) -> list[str]:
+        added: list[str] = []
+        start.wait()
+        for access_key in mine:
+            revoke(path, access_key)
+            with changing_keys(str(path)) as keys:
+                made = make_key("ada", now=NOW, is_admin=True)
+                keys[made.access_key] = made
+            added.append(made.access_key)
+        return added
+
+    with ThreadPoolExecutor(4) as threads:
+        added = [
+            each for some in threads.map(change, [old[n::4] for n in range(4)]) for each in some
+        ]
+    assert sorted(read_keys(str(path))) == sorted(added)
+
+
+def test_readers_never_see_half_a_file(path: Path) -> None:
+    write_keys(path, block("KEPT"), *(block(f"K{number}") for number in range(40)))
+    is_done = threading.Event()
+
+    def read() -> int:
+        count = 0
+        while not is_done.is_set():
+            assert "KEPT" in read_keys(str(path))
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(2) as threads:
+        reading = threads.submit(read)
+        try:
+            for number in range(40):
+                revoke(path, f"K{number}")
+        finally:
+            is_done.set()
+        assert reading.result() > 0
+
+
+def test_a_symbolic_link_to_the_file_stays_a_link(path: Path) -> None:
+    write_keys(path, block())
+    link = path.with_name("link.toml")
+    link.symlink_to(path)
+    with changing_keys(str(link)) as keys:
+        keys.clear()
+    assert link.is_symlink()
+    assert read_keys(str(path)) == {}
+
+
+texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+
+
+@given(
+    st.lists(
+        st.builds(
+            AccessKey,
+            access_key=st.from_regex(r"[A-Za-z0-9_.-]{1,20}", fullmatch=True),
+            secret=st.from_regex(r"[!-~]{1,20}", fullmatch=True),
+            name=st.from_regex(r"[A-Za-z0-9_+=,.@-]{1,20}", fullmatch=True),
+            roles=st.sets(texts, min_size=1, max_size=3).map(lambda names: tuple(sorted(names))),
+            policy=st.none(),
+            is_admin=st.just(False),
+            ids=st.dictionaries(texts, texts, max_size=3),
+            token=st.none() | st.from_regex(r"[!-~]{1,20}", fullmatch=True),
+            is_disabled=st.booleans(),
+            created=st.none() | st.datetimes(timezones=st.just(UTC)),
+        ),
+        max_size=3,
+    )
+)
+def test_written_keys_can_be_read_again(made: list[AccessKey]) -> None:
+    keys = {key.access_key: key for key in made}
+    assert _parse("keys.toml", _write(keys).encode()) == keys
