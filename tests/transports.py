@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -26,12 +26,13 @@ from keyfold.testing import Clock
 from keyfold.wire.client import Client
 from keyfold.wire.client._boto import BotoClient
 from keyfold.wire.server import Server
+from tests.lagging import LaggingDatabase, open_lagging_core
 
 # The start time of the tests of stores and designs. Other engines use the real time, so it is far
 # enough in the future that nothing expires there during a test.
 START = datetime(2100, 1, 1, tzinfo=UTC)
 
-Kind = Literal["embedded", "client", "boto3", "foreign"]
+Kind = Literal["embedded", "lagging", "client", "boto3", "foreign"]
 Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
@@ -149,6 +150,11 @@ def open_database(transport: Transport, *, clock: Clock, **options: Any) -> Gene
             Client(place.url, endpoint=place.endpoint) as client,
         ):
             yield _ForeignExecutor(client)
+        return
+    if transport.kind == "lagging":
+        with closing(open_lagging_core(clock)) as core:
+            yield LaggingDatabase(core)
+            assert core.engine.verify() == []
         return
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None, **options) as engine:
         if transport.kind == "embedded":

@@ -103,6 +103,8 @@ def _to_json(pattern: Pattern[..., Any], *, shows_keys: bool) -> dict[str, Any]:
         "scans": explained.scans,
         "filters": explained.filters,
         "atomic": explained.is_atomic,
+        "lagging_indexes": list(explained.lagging_indexes),
+        "writes_after_lag": explained.writes_after_lag,
         "round_trips": explained.round_trips,
     }
 
@@ -152,6 +154,8 @@ def _show_cost(explained: Explanation) -> str:
         ("scans", explained.scans),
         ("filters", explained.filters),
         ("not atomic", not explained.is_atomic),
+        (f"may lag ({', '.join(explained.lagging_indexes)})", explained.lagging_indexes),
+        ("writes by what an index had", explained.writes_after_lag),
     ]
     warnings = [note for note, holds in notes if holds]
     return ", ".join((count_of(explained.round_trips, "call"), *warnings))

@@ -164,6 +164,20 @@ class Unavailable(TemplatedError):
     reason: str
 
 
+class ResultAwaited(TemplatedError, TimeoutError):
+    """`run_until` ran a request as often as it may, and no result was as awaited."""
+
+    code = "result-awaited"
+    message_template = (
+        "{request}: tried {attempts} times; the last result was {result}. An index may lag for longer: "
+        "allow more attempts."
+    )
+    public_template = "The result is not available yet. Try again later."
+    request: str
+    attempts: int
+    result: str
+
+
 class RequestRefused(TemplatedError, ValueError):
     """The service refused a request, and a retry would not help; nothing was done."""
 

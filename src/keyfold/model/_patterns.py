@@ -35,7 +35,10 @@ R_co = TypeVar("R_co", bound=Request[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PatternStep:
-    """One API call that a pattern makes."""
+    """One API call that a pattern makes.
+
+    `lags` says that it reads a global index, which may lag behind writes.
+    """
 
     operation: str
     table: str
@@ -43,6 +46,7 @@ class PatternStep:
     key: str
     scans: bool = False
     filters: bool = False
+    lags: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,19 @@ class Explanation:
         operations = [find_operation(step.operation) for step in self.steps]
         writes = [each for each in operations if not each.is_read]
         return len(writes) < 2 and not any(each.name == "BatchWriteItem" for each in writes)  # noqa: PLR2004 - one or none
+
+    @property
+    def lagging_indexes(self) -> tuple[str, ...]:
+        """The global indexes that the pattern reads: they may lack the last writes."""
+        names = (step.index for step in self.steps if step.lags and step.index is not None)
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def writes_after_lag(self) -> bool:
+        """Whether it writes after it has read a global index, by what may be out of date."""
+        lagging = [number for number, step in enumerate(self.steps) if step.lags]
+        later = self.steps[lagging[0] :] if lagging else ()
+        return any(not find_operation(step.operation).is_read for step in later)
 
     @property
     def round_trips(self) -> int:
@@ -162,6 +179,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 None if index is None else index.name,
                 str(keys),
                 filters=request.filter is not None or request.test is not None,
+                lags=index is not None and not index.local,
             )
         case Scan(table=table, index=index):
             name = None if index is None else index.name
@@ -172,6 +190,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 "",
                 scans=True,
                 filters=request.filter is not None or request.test is not None,
+                lags=index is not None and not index.local,
             )
         case First(query=query) | CollectionGet(query=query):
             yield from _explain(query)

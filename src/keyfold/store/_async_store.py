@@ -13,6 +13,7 @@ from keyfold.model._paged_reads import Query, Scan, check_paged
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
+from keyfold.store._awaited_results import check_reads, plan_until
 from keyfold.store._call_records import is_logged
 from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive_async
@@ -70,6 +71,22 @@ class AsyncStore:
         """Run a request and return its result."""
         steps, calls = plan_calls(self._settings, request)
         return await self._drive(steps, calls)
+
+    async def run_until(
+        self, request: Request[V], condition: Callable[[V], object], *, attempts: int = 10
+    ) -> V:
+        """Async version of `Store.run_until`: run a read until `condition` holds for its result.
+
+        `condition` is a plain function. Raises ResultAwaited, OptionInvalid.
+        """
+        observe = self._observe if self._settings.on_call or is_logged() else None
+        return await drive_async(
+            plan_until(self._settings, request, condition, attempts),
+            self._executor.execute,
+            self._sleep,
+            observe=observe,
+            check=check_reads(self._check, request),
+        )
 
     async def iterate(
         self, query: Query[V] | Scan[V], *, on_invalid: OnInvalidItem = log_invalid

@@ -13,6 +13,7 @@ from keyfold.model._paged_reads import Query, Scan, check_paged
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
+from keyfold.store._awaited_results import check_reads, plan_until
 from keyfold.store._call_records import is_logged
 from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive
@@ -68,6 +69,24 @@ class Store:
         observe = self._observe if self._settings.on_call or is_logged() else None
         steps, calls = plan_calls(self._settings, request)
         return drive(steps, self._executor.execute, self._sleep, observe, self._check, calls)
+
+    def run_until(
+        self, request: Request[V], condition: Callable[[V], object], *, attempts: int = 10
+    ) -> V:
+        """Run a request that reads until `condition` holds for its result, and return that result.
+
+        A global index lags behind writes, usually by less than a second. Scripts and tests that
+        read an index right after a write wait for it:
+        `store.run_until(orders_of("ada"), lambda page: len(page) == 1)`.
+
+        The request runs up to `attempts` times, with pauses like those between retries: about five
+        seconds in all for ten attempts. Raises ResultAwaited if no result was as awaited, and
+        OptionInvalid for a request that writes.
+        """
+        observe = self._observe if self._settings.on_call or is_logged() else None
+        steps = plan_until(self._settings, request, condition, attempts)
+        check = check_reads(self._check, request)
+        return drive(steps, self._executor.execute, self._sleep, observe, check)
 
     def iterate(
         self, query: Query[V] | Scan[V], *, on_invalid: OnInvalidItem = log_invalid

@@ -48,6 +48,8 @@ def test_the_patterns_of_a_design_are_listed_with_their_calls(run: Run, design: 
         ]
         assert (each["scans"], each["filters"]) == (explained.scans, explained.filters)
         assert each["round_trips"] == explained.round_trips
+        assert each["lagging_indexes"] == list(explained.lagging_indexes)
+        assert each["writes_after_lag"] is False, "a stale index must not decide what is written"
         assert each["description"]
 
 
@@ -71,7 +73,9 @@ def test_a_pattern_is_shown_with_its_parameters_and_types(run: Run) -> None:
     shown = run("patterns", "letsgo").out
     assert "[--key-prefix str]" in shown
     assert "filters" in shown
-    assert "scans" in run("patterns", "pantry").out
+    pantry = run("patterns", "pantry").out
+    assert "scans, filters, may lag (JoinLinkIndex)\n" in pantry
+    assert "2 calls, may lag (UserGroupIndex)\n" in pantry
 
 
 @pytest.mark.parametrize("design", DESIGNS)

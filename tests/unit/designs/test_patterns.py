@@ -48,5 +48,25 @@ def test_a_pattern_has_a_test_of_its_name(subtests: pytest.Subtests) -> None:
             assert list(marker.params) == [LATE_EXPIRY, STALE_READS]
 
 
+def test_a_pattern_says_which_index_may_lag_and_no_index_decides_a_write() -> None:
+    lagging: dict[str, list[str]] = {}
+    for design, name in PATTERNS:
+        pattern = MODULES[design].table.patterns[name]
+        explained = pattern.explain()
+        assert ("may lag" in pattern.description) == bool(explained.lagging_indexes), name
+        assert not explained.writes_after_lag, name
+        if explained.lagging_indexes:
+            lagging.setdefault(design, []).append(pattern.__name__)
+    assert lagging == {
+        "exchange_rates": ["get_by_base"],
+        "market": ["order_by_id", "find_by_key", "find_by_id"],
+        "pantry": [
+            "list_of_users",
+            "list_of_expired_join_links",
+            "list_of_expired_join_links_of_group",
+        ],
+    }
+
+
 def test_stale_reads_include_late_indexes() -> None:
     assert (STALE_READS.index_lag, STALE_READS.stale_reads) == (1.0, 1.0)

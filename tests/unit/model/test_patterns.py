@@ -29,6 +29,7 @@ from keyfold.model import (
     attr,
     batch,
     now,
+    part,
     transaction,
 )
 from keyfold.model._patterns import Parameter, Pattern, PatternStep
@@ -162,13 +163,13 @@ def first_any(pk: str) -> First[Any]:
 
 EXPLAINED: list[tuple[Any, dict[str, Any], list[PatternStep]]] = [
     (get_rate, {}, [PatternStep("GetItem", "ExchangeRates", None, "PK='RATE#{base.upper()}#{target[:3]}'")]),
-    (by_base_currency, {}, [PatternStep("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{base}'", filters=True)]),
+    (by_base_currency, {}, [PatternStep("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{base}'", filters=True, lags=True)]),
     (save, {"ttl": timedelta(days=1)}, [PatternStep("PutItem", "ExchangeRates", None, "PK='RATE#{rate.base}#{rate.target}'")]),
     (
         order_by_id,
         {},
         [
-            PatternStep("Query", "Market", "IdLookupIndex", "id = '{code}' and tp = 'order'"),
+            PatternStep("Query", "Market", "IdLookupIndex", "id = '{code}' and tp = 'order'", lags=True),
             PatternStep("Query", "Market", None, "pk = 'U#{found.user}#O' and sk begins with '{found.order}'"),
         ],
     ),
@@ -178,7 +179,7 @@ EXPLAINED: list[tuple[Any, dict[str, Any], list[PatternStep]]] = [
         {},
         [PatternStep("Query", "Market", None, "pk = 'U#{user}#O' and sk between '{order}#{low}' and '{order}#{high}'")],
     ),
-    (lately, {}, [PatternStep("Query", "Desk", "ByStatus", "gsi1pk = 'STATUS#{status}#{team}' and gsi1sk >= {now - 1 day, 0:00:00}")]),
+    (lately, {}, [PatternStep("Query", "Desk", "ByStatus", "gsi1pk = 'STATUS#{status}#{team}' and gsi1sk >= {now - 1 day, 0:00:00}", lags=True)]),
     (starting, {}, [PatternStep("Query", "Desk", None, "pk = 'TEAM#{team}' and sk begins with 'TICKET#{start}'")]),
     (all_open, {}, [PatternStep("Scan", "Desk", None, "", scans=True, filters=True)]),
     (finish, {}, [PatternStep("UpdateItem", "Desk", None, "pk='TEAM#{team}' sk='TICKET#{number}'")]),
@@ -228,15 +229,15 @@ EXPLAINED: list[tuple[Any, dict[str, Any], list[PatternStep]]] = [
         title_owner,
         {},
         [
-            PatternStep("Query", "Desk", "ByOwner", "owner = '{owner}'"),
-            PatternStep("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{found.title}'"),
+            PatternStep("Query", "Desk", "ByOwner", "owner = '{owner}'", lags=True),
+            PatternStep("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{found.title}'", lags=True),
         ],
     ),
     (
         order_user,
         {},
         [
-            PatternStep("Query", "Market", "ReverseIndex", "sk = '{order}' and pk begins with 'U#'"),
+            PatternStep("Query", "Market", "ReverseIndex", "sk = '{order}' and pk begins with 'U#'", lags=True),
             PatternStep("GetItem", "Market", None, "pk='U#{found.user}#O' sk='{found.order}'"),
         ],
     ),
@@ -452,6 +453,52 @@ def test_a_function_that_returns_no_request_is_refused() -> None:
         Table("Own", key=Key("pk")).pattern("wrong")(wrong).explain()
 
 
+def test_global_indexes_lag_and_local_ones_do_not() -> None:
+    by_day, by_size = (
+        Index("ByDay", key=Key("day")),
+        Index("BySize", key=Key("pk", "n"), local=True),
+    )
+    own = Table("Own", key=Key("pk", "sk"), indexes=[by_day, by_size])
+
+    class Parcel(Entity, table=own, key=("P#{user}", "{id}")):
+        user: str = part()
+        id: str = part()
+        day: str
+        n: int
+
+    @own.pattern("by day")
+    def of_day(day: str) -> Query[Parcel]:
+        return Parcel.query(by_day, day=day)
+
+    @own.pattern("all")
+    def every() -> Scan[Parcel]:
+        return Parcel.scan(by_day)
+
+    @own.pattern("by size")
+    def of_size(user: str) -> Query[Parcel]:
+        return Parcel.query(by_size, user=user)
+
+    @own.pattern("drop the first of a day")
+    def drop_first(day: str) -> Chain[Any]:
+        return of_day(day).first().then(lambda found: found.delete())
+
+    @own.pattern("drop, then look at the day")
+    def look_last(user: str, day: str) -> Chain[Any]:
+        return Parcel.delete(user=user, id="1").then(lambda _: of_day(day))
+
+    explained = {each: pattern.explain() for each, pattern in own.patterns.items()}
+    assert {each: one.lagging_indexes for each, one in explained.items()} == {
+        "by day": ("ByDay",),
+        "all": ("ByDay",),
+        "by size": (),
+        "drop the first of a day": ("ByDay",),
+        "drop, then look at the day": ("ByDay",),
+    }
+    assert [each for each, one in explained.items() if one.writes_after_lag] == [
+        "drop the first of a day"
+    ]
+
+
 def test_types_that_are_local_to_a_function_do_not_matter() -> None:
     index = Index("Ind", key=Key("day"))
     own = Table("Own", key=Key("pk"), indexes=[index])
@@ -464,7 +511,9 @@ def test_types_that_are_local_to_a_function_do_not_matter() -> None:
     def by_day(day: str) -> Query[Local]:
         return Local.query(index, day=day)
 
-    assert by_day.explain().steps == (PatternStep("Query", "Own", "Ind", "day = '{day}'"),)
+    assert by_day.explain().steps == (
+        PatternStep("Query", "Own", "Ind", "day = '{day}'", lags=True),
+    )
 
 
 def test_an_entity_of_every_type_can_be_an_argument() -> None:

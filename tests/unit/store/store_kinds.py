@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
@@ -20,11 +20,12 @@ from keyfold.store import (
     Store,
     StoreSettings,
 )
-from keyfold.testing import Clock
+from keyfold.testing import Clock, Service
 from keyfold.values import Item
 from keyfold.wire.client import Client
 from keyfold.wire.server import Server
 from tests import transports
+from tests.lagging import open_lagging_core
 from tests.transports import Transport, make_boto_client, new_cursor_key, new_foreign_database
 
 V = TypeVar("V")
@@ -40,6 +41,10 @@ class AnyStore(Protocol):
     pauses: list[float]
 
     def run(self, request: Request[V]) -> V: ...
+
+    def run_until(
+        self, request: Request[V], condition: Callable[[V], object], **options: Any
+    ) -> V: ...
 
     def iterate(self, query: Query[V] | Scan[V], **options: Any) -> list[V]: ...
 
@@ -71,6 +76,9 @@ class SyncStoreAdapter:
 
     def run(self, request: Request[V]) -> V:
         return self.store.run(request)
+
+    def run_until(self, request: Request[V], condition: Callable[[V], object], **options: Any) -> V:
+        return self.store.run_until(request, condition, **options)
 
     def iterate(self, query: Query[V] | Scan[V], **options: Any) -> list[V]:
         return list(self.store.iterate(query, **options))
@@ -129,6 +137,9 @@ class AsyncStoreAdapter:
 
     def run(self, request: Request[V]) -> V:
         return self._runner.run(self.store.run(request))
+
+    def run_until(self, request: Request[V], condition: Callable[[V], object], **options: Any) -> V:
+        return self._runner.run(self.store.run_until(request, condition, **options))
 
     def iterate(self, query: Query[V] | Scan[V], **options: Any) -> list[V]:
         async def walk() -> list[V]:
@@ -215,6 +226,7 @@ class DatabasesByUrl:
         self._transport, self._clock = transport, clock
         self._stack = ExitStack()
         self._running: dict[str, ServedDatabase] = {}
+        self._services: dict[str, Service] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -228,6 +240,8 @@ class DatabasesByUrl:
         """Open a store as `open_any_store` does, by the transport."""
         if self._transport.kind == "embedded":
             return open_any_store(kind, tables, url, clock=self._clock, **options)
+        if self._transport.kind == "lagging":
+            return self._open_lagging(kind, tables, url, **options)
         place, cursor_key = self._find(url)
         options.setdefault("cursor_key", cursor_key)
         # Remote tables are not created on opening.
@@ -250,10 +264,26 @@ class DatabasesByUrl:
             return SyncStoreAdapter(keyfold.open(tables, **place, **options), calls, [])
         return AsyncStoreAdapter(lambda: keyfold.open_async(tables, **place, **options), calls, [])
 
+    def _open_lagging(
+        self, kind: Kind, tables: Table | Sequence[Table], url: str | Path, **options: Any
+    ) -> AnyStore:
+        service = self._services.get(str(url))
+        if service is None:
+            service = Service(self._stack.enter_context(closing(open_lagging_core(self._clock))))
+            if str(url) != ":memory:":
+                self._services[str(url)] = service
+        calls: list[CallRecord] = []
+        options["on_call"] = [*options.get("on_call", ()), calls.append]
+        if kind == "sync":
+            return SyncStoreAdapter(service.open(tables, **options), calls, [])
+        return AsyncStoreAdapter(lambda: service.open_async(tables, **options), calls, [])
+
     def put(self, url: str, table: str, *items: Item) -> None:
         """Put raw items into a table of a database that a store was opened on."""
         if self._transport.kind == "foreign":
             opened = Client(**self._running[url].place)
+        elif self._transport.kind == "lagging":
+            opened = nullcontext(self._services[url])
         else:
             opened = Engine.open(url, upkeep_seconds=None)
         with opened as database:

@@ -18,7 +18,10 @@ def get(base: Currency, target: Currency) -> Get[Rate]:
 
 @table.pattern("GetByBase")
 def get_by_base(base: Currency) -> Query[Rate]:
-    """Query all rates of one base currency that have not expired, in no particular order."""
+    """Query all rates of one base currency that have not expired, in no particular order.
+
+    The index may lag behind a write: right after `Save`, it may have the previous rate.
+    """
     return Rate.query(by_base, base=base)
 
 

@@ -65,11 +65,14 @@ def order_by_id(id: str) -> Mapped[OrderWithLines | None]:  # noqa: A002 - the d
     """Get the order with a business id, and its lines; None if there is none.
 
     Principals that may not read the index may still run the lookup in it; they get the order if
-    they may read the order itself. The index may be behind: an order that no longer has the id is
-    not returned.
+    they may read the order itself. The index may lag behind a write: an order that was just given
+    the id may not be found yet. The order itself is read consistently, so one that no longer has
+    the id is not returned.
     """
     found = Order.query(by_id, id=id, tp="order").first()
-    order = found.lookup_then(lambda order: OrderWithLines.get(user=order.user, order=order.order))
+    order = found.lookup_then(
+        lambda order: OrderWithLines.get(user=order.user, order=order.order).consistent()
+    )
     return order.map(lambda found, _: found if found and found.order.id == id else None)
 
 
@@ -80,19 +83,21 @@ def order_by_id(id: str) -> Mapped[OrderWithLines | None]:  # noqa: A002 - the d
 def find_by_key(key: str) -> Chain[Any]:
     """Get the item with a system key, whatever its entity; None if there is none.
 
-    The index is keys-only: it has the partition of the item. Every principal may run the lookup;
-    only those that may read the item get it.
+    The index is keys-only: it has the partition of the item. It may lag behind a write: an item
+    that was just created may not be found yet. The item itself is read consistently. Every principal
+    may run the lookup; only those that may read the item get it.
     """
     found = table.query(by_key, sk=key).refs().first()
-    return found.lookup_then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key))
+    return found.lookup_then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key).consistent())
 
 
 @table.pattern("Lookup by business id")
 def find_by_id(id: str, tp: str) -> Mapped[Any]:  # noqa: A002 - the document's term
     """Get the item with a business id and a type; None if there is none.
 
-    Every principal may run the lookup; only those that may read the item get it. As with orders,
-    an item that no longer has the id is not returned.
+    Every principal may run the lookup; only those that may read the item get it. The index may lag
+    behind a write: as with orders, an item that was just given the id may not be found yet, and one
+    that no longer has the id is not returned.
     """
     found = table.query(by_id, id=id, tp=tp).refs().first()
     item = found.lookup_then(

@@ -55,8 +55,8 @@ def list_of_containers(group: UUID) -> Query[GroupContainer]:
 def list_of_users(group: UUID) -> Chain[list[User | None]]:
     """Get the users that belong to a group; None for each user that was deleted.
 
-    Their ids come from the index, which is eventually consistent. The users themselves are read
-    consistently, so that every user in the index is found.
+    Their ids come from the index, which may lag behind a write: who was just added may be missing,
+    and who was just removed may be listed still. The users themselves are read consistently.
     """
     return _read_users(Membership.query(by_group, group=group))
 
@@ -82,8 +82,9 @@ def list_of_expired_join_links() -> Scan[JoinLink]:
     """Scan for the expired links of all groups.
 
     This reads every link in JoinLinkIndex, expired or not, since there is no partition key to
-    query by. The index is sparse and contains only links, so no other items are read. Links whose
-    time cannot be read are in the page's `invalid`, all of them.
+    query by. The index is sparse and contains only links, so no other items are read. It may lag
+    behind a write: a link that was just deleted may be listed still. Links whose time cannot be
+    read are in the page's `invalid`, all of them.
     """
     return JoinLink.scan(by_link_expiry).matching(has_expired)
 
@@ -102,7 +103,8 @@ def list_of_expired_join_links_of_group(group: UUID) -> Query[JoinLink]:
 
     Times are stored as text, and may have any offset from UTC: the local time in a text is less
     than a day from its time in UTC. So the range ends two days from now, and what has not expired
-    is left out after it is read.
+    is left out after it is read. The index may lag behind a write: a link that was just deleted may
+    be listed still.
     """
     links = JoinLink.query(by_link_expiry, group=group).until(now + _ANY_OFFSET)
     return links.matching(has_expired)
