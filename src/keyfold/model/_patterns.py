@@ -13,6 +13,7 @@ from keyfold.api import find_operation
 from keyfold.errors import DeclarationInvalid, PatternUnknown
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
+from keyfold.model._expected_use import CallRate, declare_rate
 from keyfold.model._formatting import show_item
 from keyfold.model._moments import SAMPLE_TIME
 from keyfold.model._paged_reads import Count, First, Query, Scan
@@ -108,11 +109,23 @@ class Pattern(Generic[P, R_co]):
     """An access pattern: a named function that returns a request; calling the pattern calls it."""
 
     def __init__(
-        self, name: str, make: Callable[P, R_co], example: Mapping[str, Any] | None
+        self,
+        name: str,
+        make: Callable[P, R_co],
+        example: Mapping[str, Any] | None,
+        *,
+        rate: CallRate | None = None,
+        peak: CallRate | None = None,
+        lint_ignore: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.make = make
         self.example = dict(example or {})
+        # How often it is expected to be called, on average and at most; None if that is unknown.
+        self.rate = rate
+        self.peak = peak
+        # The codes of lint rules that do not apply to it, with the reasons.
+        self.lint_ignore = dict(lint_ignore or {})
         self.description = inspect.getdoc(make) or ""
         self.__doc__ = make.__doc__
         self.__name__ = getattr(make, "__name__", name)
@@ -276,18 +289,29 @@ class PatternRegistry(Mapping[str, Pattern[..., Any]]):
     by_name: dict[str, Pattern[..., Any]] = field(default_factory=dict[str, Pattern[..., Any]])
 
     def register(
-        self, name: str, example: Mapping[str, Any] | None
+        self,
+        name: str,
+        example: Mapping[str, Any] | None,
+        *,
+        rate: str | float | None = None,
+        peak: str | float | None = None,
+        lint_ignore: Mapping[str, str] | None = None,
     ) -> Callable[[Callable[P, R_co]], Pattern[P, R_co]]:
         """Return the decorator that registers a function."""
+        subject = f"{self.table}: pattern {name!r}"
         if name in self.by_name:
-            raise DeclarationInvalid((f"{self.table}: pattern {name!r} is declared twice.",))
+            raise DeclarationInvalid((f"{subject} is declared twice.",))
+        mean, most = declare_rate(subject, "rate", rate), declare_rate(subject, "peak", peak)
+        if mean is not None and most is not None and most.per_second < mean.per_second:
+            problem = f"{subject}: its peak ({most.text}) is lower than its rate ({mean.text})."
+            raise DeclarationInvalid((problem,))
 
         def decorate(make: Callable[P, R_co]) -> Pattern[P, R_co]:
-            pattern = Pattern(name, make, example)
+            pattern = Pattern(name, make, example, rate=mean, peak=most, lint_ignore=lint_ignore)
             unknown = pattern.example.keys() - inspect.signature(make).parameters.keys()
             if unknown:
                 problem = f"its example has {min(unknown)!r}, which is not one of its parameters."
-                raise DeclarationInvalid((f"{self.table}: pattern {name!r}: {problem}",))
+                raise DeclarationInvalid((f"{subject}: {problem}",))
             self.by_name[name] = pattern
             return pattern
 

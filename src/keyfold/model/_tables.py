@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from pydantic import BaseModel
@@ -12,10 +11,12 @@ from pydantic.errors import PydanticUndefinedAnnotation
 
 import keyfold
 from keyfold.errors import DeclarationInvalid, MissingKeyPart, QueryInvalid
-from keyfold.keys import find_collision
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._declarations import Declaration, build_schema
+from keyfold.model._entity_conflicts import find_entity_conflicts, find_type_conflicts
+from keyfold.model._examples import ExampleRegistry, M
+from keyfold.model._expected_use import Volume, parse_volume
 from keyfold.model._field_codecs import as_written
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import Index, Key, Shard, check_index, key_schema
@@ -31,7 +32,7 @@ from keyfold.model._requests import Request
 from keyfold.model._reserved import make_write_key
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._seen_values import read_key_fields
-from keyfold.model._shared_keys import find_sharing, key_templates
+from keyfold.model._shared_keys import find_sharing
 from keyfold.model._table_problems import find_problems
 from keyfold.model._unique import find_shared_guards
 from keyfold.model._updates import Update
@@ -118,6 +119,9 @@ class Table:
         self._layout: Layout | None = None
         self.patterns = PatternRegistry(self.name)
         self.handlers = HandlerRegistry(self.name)
+        self.example_registry = ExampleRegistry(self.name)
+        # How many items entities are expected to have, by the entity's name.
+        self.volumes: dict[str, Volume] = {}
         # Entities with annotations that name types which are not defined yet.
         self._pending: list[tuple[type[BaseModel], Declaration]] = []
         # The entity of items that match no other entity, if one is declared as the fallback.
@@ -197,14 +201,59 @@ class Table:
         return self._layout
 
     def pattern(
-        self, name: str, *, example: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        *,
+        example: Mapping[str, Any] | None = None,
+        rate: str | float | None = None,
+        peak: str | float | None = None,
+        lint_ignore: Mapping[str, str] | None = None,
     ) -> Callable[[Callable[P, R]], Pattern[P, R]]:
         """Return a decorator that registers a function as an access pattern of the table.
 
         The function takes the pattern's arguments and returns a request. `example` has values for
-        arguments that `explain` cannot replace by placeholders.
+        arguments that `explain` cannot replace by placeholders. `rate` and `peak` are how often it
+        is expected to be called, on average and at most, as in "40/s" and "2M/month".
+        `lint_ignore` has the codes of lint rules that do not apply to it, with the reasons.
         """
-        return self.patterns.register(name, example)
+        return self.patterns.register(name, example, rate=rate, peak=peak, lint_ignore=lint_ignore)
+
+    def expect(
+        self,
+        entity: type[BaseModel],
+        *,
+        items: str | float | None = None,
+        growth: str | float | None = None,
+        bytes: str | float | None = None,  # noqa: A002 - the field's word
+        per_partition: str | float | None = None,
+    ) -> None:
+        """Declare how many items an entity is expected to have, and how large they are.
+
+        Counts are numbers, or texts such as "200k" and "1.5M". `growth` is the change in a month,
+        `bytes` the mean size of an item, and `per_partition` the mean number of items in those
+        partitions of the table that have any. Raises DeclarationInvalid.
+        """
+        name = entity.__name__
+        if entity.__dict__.get("_keyfold_table") is not self:
+            problem = f"{self.name}: expect: {name} is not an entity of this table."
+            raise DeclarationInvalid((problem,))
+        try:
+            self.volumes[name] = parse_volume(
+                items=items, growth=growth, bytes=bytes, per_partition=per_partition
+            )
+        except ValueError as error:
+            raise DeclarationInvalid((f"{self.name}: expect: {name}: {error}.",)) from None
+
+    def examples(self, make: M) -> M:
+        """Register a function that returns example entities of the table; a decorator.
+
+        Tools show them, measure them and load them: `keyfold doc`, `cost`, `lint` and others.
+        """
+        return self.example_registry.register(make)
+
+    def example_entities(self) -> tuple[Any, ...]:
+        """Return the table's example entities; raises DeclarationInvalid for one of another table."""
+        return self.example_registry.make(self)
 
     # For two entities, mypy would infer their common base class where pyright infers a union.
     @overload
@@ -303,8 +352,7 @@ class Table:
             return
         problems: list[str] = []
         self._pending = [each for each in self._pending if not self._complete(*each, problems)]
-        problems += self._find_collisions()
-        problems += self._find_kind_conflicts()
+        problems += find_entity_conflicts(self)
         problems += find_shared_guards(self.entities.values())
         for index in self.indexes:
             if self.entities and not any(
@@ -316,7 +364,7 @@ class Table:
                 )
         if self.ttl is not None and self.entities and not self._has_ttl():
             problems.append(f"{self.name}: no entity has a field stored as {self.ttl!r}, the ttl.")
-        problems += self._find_type_conflicts()
+        problems += find_type_conflicts(self)
         for handler in self.handlers.values():
             problems += handler.find_problems(self.name, self.stream)
         problems += find_policy_problems(self, self.roles.values())
@@ -342,70 +390,6 @@ class Table:
             schema.ttl_field is not None or schema.codec.has_extra
             for schema in self.entities.values()
         )
-
-    def _find_collisions(self) -> list[str]:
-        if self.type_attribute is not None:
-            return []
-        problems: list[str] = []
-        own = [schema for schema in self.entities.values() if schema is not self.fallback]
-        for one, other in combinations(own, 2):
-            templates, others = key_templates(one), key_templates(other)
-            if templates is None or others is None:
-                problems.append(
-                    f"{one.name} and {other.name}: an entity with a free-form key must be the only "
-                    "one in its table, or the table's fallback."
-                )
-                continue
-            example = find_collision(templates, others)
-            if example is not None:
-                problems.append(
-                    f"{one.name} and {other.name} can both have the key {example}. "
-                    "Change a template, so that a key identifies the entity of its item."
-                )
-        return problems
-
-    def _find_kind_conflicts(self) -> list[str]:
-        if self.type_attribute is None:
-            return []
-        owners: dict[str, str] = {}
-        problems: list[str] = []
-        for schema in self.entities.values():
-            for kind in schema.kinds:
-                other = owners.setdefault(kind, schema.name)
-                if other != schema.name:
-                    problems.append(f"{other} and {schema.name} are both of kind {kind!r}.")
-        return problems
-
-    def _find_type_conflicts(self) -> list[str]:
-        kinds: dict[str, dict[str, str]] = {}
-        all_keys = (self.key, *(index.key for index in self.indexes))
-        for key in all_keys:
-            for name, kind in key.types.items():
-                kinds.setdefault(name, {})[kind] = "the declaration"
-        names = {name for key in all_keys for name in key.names}
-        for schema in self.entities.values():
-            for parts in (schema.keys, *schema.index_keys.values()):
-                for part in parts:
-                    if part.held_by is None or part.held_by.codec.kinds:
-                        kinds.setdefault(part.attribute, {})[part.kind] = schema.name
-            # A field may be stored under one attribute of a key without filling the whole key.
-            for name in names & schema.codec.by_stored.keys():
-                for kind in schema.codec.by_stored[name].codec.kinds:
-                    kinds.setdefault(name, {})[kind] = schema.name
-        unkeyable = [
-            f"{found[kind]}: {name!r} is a key attribute, which holds text, a number or bytes, but "
-            f"is stored as {kind} here."
-            for name, found in kinds.items()
-            for kind in found
-            if kind not in ("S", "N", "B")
-        ]
-        return unkeyable + [
-            f"{self.name}: key attribute {name!r} holds different types: "
-            + ", ".join(f"{kind} for {entity}" for kind, entity in found.items())
-            + "."
-            for name, found in kinds.items()
-            if len(found) > 1
-        ]
 
     # Reads.
 
