@@ -44,7 +44,9 @@ def test_what_is_no_rate_is_refused_with_the_pattern(given: str | float) -> None
 
 
 def test_a_peak_is_not_lower_than_the_rate() -> None:
-    with pytest.raises(DeclarationInvalid, match=r"its peak \(1/s\) is lower than its rate \(60/s\)"):
+    with pytest.raises(
+        DeclarationInvalid, match=r"its peak \(1/s\) is lower than its rate \(60/s\)"
+    ):
         Table("Songs", key=Key("pk")).pattern("Get", rate="60/s", peak="1/s")
 
 
