@@ -144,7 +144,7 @@ class Engine:
         `write_checks` decide which writes to the tables with these names are accepted;
         `keyfold.store.make_write_checks` makes them from declarations.
 
-        Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
+        Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer, FileOlder,
         FileDamaged, FileBusy.
         """
         name = _check_path(path)

@@ -130,7 +130,7 @@ def _copy_pages(connection: SqliteConnection, source: Path, partial: Path) -> No
                 # A transaction of our own: without it, every write of another process would make
                 # SQLite begin the copy again.
                 connection.execute("BEGIN")
-                connection.execute("SELECT 1 FROM books LIMIT 1").fetchall()
+                connection.execute("SELECT 1 FROM metadata LIMIT 1").fetchall()
             try:
                 with copied.backup("main", connection, "main") as backup:
                     while not backup.done:

@@ -111,6 +111,16 @@ class FileNewer(_FileError):
     message_template = "cannot open {path}: {detail}. Upgrade Keyfold."
 
 
+class FileOlder(_FileError):
+    """An earlier version of Keyfold wrote the file, in a format that is no longer read."""
+
+    code = "file-older"
+    message_template = (
+        "cannot open {path}: {detail}. The file was not changed. Write its tables to files with the "
+        "version that wrote it (`keyfold dump`), and load those (`keyfold load`)."
+    )
+
+
 class FileDamaged(_FileError):
     """The file is truncated or its content is inconsistent."""
 

@@ -18,7 +18,7 @@ from keyfold.engine.streams.change_log import DAY_SECONDS, list_logs, save_chang
 from keyfold.engine.tables.table import RecoveryBody, TableBody
 from keyfold.errors import FileDamaged
 from tests.unit.engine.clocks import Clock
-from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, add, create, get, put
+from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, add, create, put
 
 ON = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 OFF = {"StreamEnabled": False}
@@ -316,28 +316,6 @@ def test_a_process_logs_changes_of_a_stream_that_another_process_enabled(tmp_pat
         assert one.verify() == []
 
 
-def test_only_a_file_with_a_log_has_the_newer_format(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-
-    def format_of_file() -> object:
-        with closing(sqlite3.connect(path)) as connection:
-            return connection.execute("PRAGMA user_version").fetchone()[0]
-
-    with Engine.open(path) as engine:
-        create(engine)
-        put(engine, "one")
-    assert format_of_file() == 1
-    with Engine.open(path) as engine:
-        _switch(engine, ON)
-        put(engine, "two")
-    assert format_of_file() == 2
-    with Engine.open(path) as engine:
-        assert get(engine, "two")
-        assert len(_changes(engine)) == 1
-        put(engine, "three")
-        assert [change.sequence for change in _changes(engine)] == [1, 2]
-
-
 def test_new_indexes_are_filled_while_changes_are_logged(engine: Engine) -> None:
     put(engine, "one", a={"S": "x"})
     engine.execute("UpdateTable", ADD_INDEX)
@@ -357,18 +335,18 @@ DAMAGES = {
     "DELETE FROM c2 WHERE s = 3": "does not match the row",
     "DELETE FROM c2": "a log is empty",
     "DROP TABLE c2": "its changes are missing",
-    "DELETE FROM books": "its records are missing, but the file has rows",
-    "DELETE FROM books WHERE kind = 'log'": "its log 2 is missing",
-    "UPDATE books SET body = '{}' WHERE kind = 'log'": "cannot be read",
-    "DELETE FROM books WHERE kind = 'table'": "does not use it",
-    "UPDATE books SET body = '{}' WHERE kind = 'stream'": "cannot be read",
-    "UPDATE books SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
+    "DELETE FROM metadata": "its records are missing, but the file has rows",
+    "DELETE FROM metadata WHERE kind = 'log'": "its log 2 is missing",
+    "UPDATE metadata SET body = '{}' WHERE kind = 'log'": "cannot be read",
+    "DELETE FROM metadata WHERE kind = 'table'": "does not use it",
+    "UPDATE metadata SET body = '{}' WHERE kind = 'stream'": "cannot be read",
+    "UPDATE metadata SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
         "do not cover every key exactly once"
     ),
-    "UPDATE books SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
+    "UPDATE metadata SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
         "not the stream of table Things"
     ),
-    "UPDATE books SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
+    "UPDATE metadata SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
         "not a range of log 2"
     ),
 }

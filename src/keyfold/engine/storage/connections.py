@@ -30,6 +30,7 @@ from keyfold.errors import (
     FileFailed,
     FileNewer,
     FileNotKeyfold,
+    FileOlder,
     FileUnreachable,
     KeyfoldError,
     LogMismatch,
@@ -87,10 +88,8 @@ class SqliteConnection(Protocol):
 
 # "KYFD": distinguishes our files from other SQLite databases, also for the `file` command.
 APPLICATION_ID = 0x4B594644
-# The format of a new file, and of a file that holds logs of changes. Versions of Keyfold that do
-# not know logs must not write to the latter.
-FORMAT = 1
-LOG_FORMAT = 2
+# The format of a file. Formats 1 and 2 ordered partitions by another hash.
+FORMAT = 3
 
 MMAP_BYTES = 2_147_418_112
 # Small on purpose: pages are read by mmap, and a large cache makes commits slower.
@@ -99,10 +98,9 @@ CACHE_KIB = 8_192
 HEADER_BYTES = 100
 _JOURNAL_START = bytes.fromhex("d9d505f920a163d7")
 
-# On disk, the table of metadata has its first name: files of earlier versions open as they are.
 _CREATE_METADATA = """
-CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
-                    PRIMARY KEY (kind, name)) WITHOUT ROWID
+CREATE TABLE metadata (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
+                       PRIMARY KEY (kind, name)) WITHOUT ROWID
 """
 
 
@@ -240,10 +238,10 @@ def check_header(path: str, vfs: str | None) -> None:
 
 
 def _check_version(path: str, version: int) -> None:
-    if version > LOG_FORMAT:
-        raise FileNewer(
-            path, f"it has format {version}, this version reads {FORMAT} and {LOG_FORMAT}"
-        )
+    # A file that is still empty has format 0.
+    if version not in (0, FORMAT):
+        error = FileNewer if version > FORMAT else FileOlder
+        raise error(path, f"it has format {version}, this version reads {FORMAT}")
 
 
 def _was_empty(path: str) -> bool:

@@ -41,15 +41,8 @@ def log_statements(log: int) -> LogStatements:
     )
 
 
-def create_log_statements(log: int, log_format: int) -> list[str]:
-    """Return the statements that create a log, without its mark (the row it starts with).
-
-    They also raise the file's format, so that versions of Keyfold that do not know logs refuse
-    the file: they would write rows without logging the changes.
-    """
+def create_log_statement(log: int) -> str:
+    """Return the statement that creates a log, without its mark (the row it starts with)."""
     # The images come last, so that skipping a row with long ones reads only the columns before.
     columns = "s INTEGER PRIMARY KEY, t REAL NOT NULL, k BLOB NOT NULL, x INTEGER NOT NULL"
-    return [
-        f"CREATE TABLE c{log} ({columns}, o BLOB, n BLOB)",
-        f"PRAGMA user_version = {log_format}",
-    ]
+    return f"CREATE TABLE c{log} ({columns}, o BLOB, n BLOB)"

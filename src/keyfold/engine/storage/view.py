@@ -8,9 +8,9 @@ from typing import Any
 import apsw
 
 from keyfold.clocks import Clock
-from keyfold.engine.storage.connections import LOG_FORMAT, Binding, Cursor, SqliteConnection
+from keyfold.engine.storage.connections import Binding, Cursor, SqliteConnection
 from keyfold.engine.storage.epochs import read_epoch
-from keyfold.engine.storage.log_statements import create_log_statements, log_statements
+from keyfold.engine.storage.log_statements import create_log_statement, log_statements
 from keyfold.engine.storage.protocol import (
     EMPTY_PAGE,
     FIRST_KEY,
@@ -125,7 +125,7 @@ class View:
         self._cursor = self._connection.cursor()
 
     def get_record(self, kind: str, name: str) -> bytes | None:
-        query = "SELECT body FROM books WHERE kind = ? AND name = ?"
+        query = "SELECT body FROM metadata WHERE kind = ? AND name = ?"
         found = self._cursor.execute(query, (kind, name)).fetchall()
         return found[0][0] if found else None
 
@@ -133,7 +133,7 @@ class View:
         self, kind: str, *, below: str | None = None, limit: int = -1
     ) -> list[tuple[str, bytes]]:
         bound = "" if below is None else "AND name < ? "
-        query = f"SELECT name, body FROM books WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
+        query = f"SELECT name, body FROM metadata WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
         bindings = (kind, limit) if below is None else (kind, below, limit)
         return self._cursor.execute(query, bindings).fetchall()
 
@@ -256,9 +256,9 @@ class View:
     def set_record(self, kind: str, name: str, body: bytes | None) -> None:
         self.written_pages += 1
         if body is None:
-            self._cursor.execute("DELETE FROM books WHERE kind = ? AND name = ?", (kind, name))
+            self._cursor.execute("DELETE FROM metadata WHERE kind = ? AND name = ?", (kind, name))
         else:
-            self._cursor.execute("REPLACE INTO books VALUES (?, ?, ?)", (kind, name, body))
+            self._cursor.execute("REPLACE INTO metadata VALUES (?, ?, ?)", (kind, name, body))
 
     def create_rows(self, rows: RowSet) -> None:
         self._run_all(create_statements(rows))
@@ -270,7 +270,7 @@ class View:
         self._run_all(change_statements(rows, changed))
 
     def create_log(self, log: int, *, after: int) -> None:
-        self._run_all(create_log_statements(log, LOG_FORMAT))
+        self._run_all([create_log_statement(log)])
         mark = (after, self.clock())
         self._cursor.execute(log_statements(log).mark, mark)
 
@@ -304,7 +304,7 @@ class View:
         return problems
 
     def has_rows(self) -> bool:
-        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('books', 'epoch') LIMIT 1"
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('metadata', 'epoch') LIMIT 1"
         return bool(self._cursor.execute(query).fetchall())
 
     def begin(self, kind: str) -> None:

@@ -68,7 +68,7 @@ import sys
 import apsw
 connection = apsw.Connection(sys.argv[1])
 connection.execute("BEGIN")
-connection.execute("SELECT * FROM books").fetchall()
+connection.execute("SELECT * FROM metadata").fetchall()
 print("reading", flush=True)
 sys.stdin.readline()
 """

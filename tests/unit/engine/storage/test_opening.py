@@ -16,6 +16,7 @@ from keyfold.errors import (
     FileDamaged,
     FileNewer,
     FileNotKeyfold,
+    FileOlder,
     FileUnreachable,
     KeyfoldError,
     OptionInvalid,
@@ -115,7 +116,7 @@ os._exit(0)
     "statements",
     [
         "CREATE TABLE t (x); INSERT INTO t VALUES (1)",
-        "PRAGMA user_version = 1; CREATE TABLE books (x)",
+        "PRAGMA user_version = 3; CREATE TABLE metadata (x)",
         "PRAGMA application_id = 77",
         "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)",
         "CREATE TABLE t (x); PRAGMA journal_mode = WAL; INSERT INTO t VALUES (1)",
@@ -133,18 +134,27 @@ def test_another_programs_database_is_refused_and_left_unchanged(
 
 
 def test_a_newer_format_is_refused_and_left_unchanged(filled: Path) -> None:
-    run_program(FOREIGN, filled, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 3")
+    run_program(FOREIGN, filled, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 4")
     with (
         unchanged(filled.parent),
-        pytest.raises(FileNewer, match=r"format 3.*reads 1 and 2.*Upgrade") as refused,
+        pytest.raises(FileNewer, match=r"format 4, this version reads 3\. Upgrade") as refused,
     ):
         Engine.open(filled)
     assert refused.value.code == "file-newer"
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_format_is_refused_and_left_unchanged(filled: Path, version: int) -> None:
+    run_program(FOREIGN, filled, f"PRAGMA journal_mode = DELETE; PRAGMA user_version = {version}")
+    expected = rf"format {version}, this version reads 3\. .*keyfold dump.*keyfold load"
+    with unchanged(filled.parent), pytest.raises(FileOlder, match=expected) as refused:
+        Engine.open(filled)
+    assert refused.value.code == "file-older"
+
+
 def test_a_newer_format_with_a_log_is_refused_and_left_unchanged(filled: Path) -> None:
     run_program(
-        FOREIGN, filled, "PRAGMA user_version = 3; PRAGMA journal_mode = WAL; CREATE TABLE t (x)"
+        FOREIGN, filled, "PRAGMA user_version = 4; PRAGMA journal_mode = WAL; CREATE TABLE t (x)"
     )
     with unchanged(filled.parent), pytest.raises(FileNewer):
         Engine.open(filled)
@@ -249,12 +259,12 @@ def test_every_file_error_names_the_file_and_has_a_code(path: Path) -> None:
     assert isinstance(refused.value, OSError)
 
 
-def test_the_tables_of_a_file_have_the_names_that_earlier_versions_gave_them(path: Path) -> None:
+def test_a_new_file_has_metadata_and_an_epoch(path: Path) -> None:
     Engine.open(path).close()
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT name, sql FROM sqlite_schema").fetchall()
-    assert [name for name, _ in found] == ["books", "epoch"]
+    assert [name for name, _ in found] == ["metadata", "epoch"]
     assert " ".join(found[0][1].split()) == (
-        "CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL, "
+        "CREATE TABLE metadata (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL, "
         "PRIMARY KEY (kind, name)) WITHOUT ROWID"
     )
