@@ -155,7 +155,7 @@ def serving(limits: Limits | None = None, *, tls: ssl.SSLContext | None = None) 
             if tls is None:
                 live.check_health()
         assert state.clients == set()
-        assert state.buffered_bytes == 0
+        assert (state.memory.pooled_bytes, state.memory.work_bytes) == (0, 0)
         assert not state.scheduler.is_full
         assert engine.verify() == []
 

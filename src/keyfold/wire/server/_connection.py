@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections import deque
-from collections.abc import Callable, Sequence
 from typing import cast
 
-import httptools
-
 from keyfold.engine import NeedsThread
+from keyfold.wire._compression import find_most_decoded
 from keyfold.wire.server._answers import (
     AMZ_JSON,
     Answer,
@@ -19,6 +15,9 @@ from keyfold.wire.server._answers import (
 )
 from keyfold.wire.server._encodings import LEAST_BYTES, LEAST_REQUEST_BYTES
 from keyfold.wire.server._failures import answer_exception
+from keyfold.wire.server._input import NO_ROOM, RequestInput, StopParsing, find_waiting_bytes
+from keyfold.wire.server._memory import WORK_FACTOR
+from keyfold.wire.server._output import ConnectionOutput
 from keyfold.wire.server._requests import (
     LARGE_BODY_BYTES,
     Headers,
@@ -34,118 +33,50 @@ from keyfold.wire.server._requests import (
 from keyfold.wire.server._scheduler import INLINE_READS, Outcome
 from keyfold.wire.server._state import PreparedRequest, ServerState
 
-# How much is still read, and discarded, of a request that was refused while it was being sent:
-# a client whose connection is closed at once would never see the answer.
-_DISCARDED_BYTES = 1 << 26
-
-_HEAD_TOO_LONG = "Request head too large"
-_TOO_LONG = "Request entity too large"
 _TOO_MANY = "Too many requests are waiting"
 
-# How long one connection may answer pipelined requests before others get their turn.
-_TURN_SECONDS = 0.002
 
-# Some clients offer a protocol upgrade with every request. The parser would accept; we do not.
-_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
-# Whether there may be such an offer. For data of this size, it is twice as fast as `in`.
-_find_offer = re.compile(rb"pgrade").search
-_IGNORED = b"\r\nx-offer:"
-
-
-def _ignore_upgrade(data: bytes) -> bytes:
-    head, end, rest = data.partition(b"\r\n\r\n")
-    return _UPGRADE.sub(_IGNORED, head) + end + rest
-
-
-class _StopParsing(Exception):
-    """A request was refused; the rest of what the client sends is discarded."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.status)
-        self.answer = answer
-
-
-class ServerConnection(asyncio.Protocol):
-    """Parses requests, enforces the limits, and answers the requests one after another."""
+class ServerConnection(RequestInput):
+    """Answers the requests of a client one after another."""
 
     __slots__ = (
-        "_backlog",
-        "_body",
-        "_body_bytes",
         "_call",
-        "_discarded",
-        "_gathered",
-        "_head_bytes",
-        "_headers",
+        "_held_answer_bytes",
         "_is_answering",
         "_is_closing",
-        "_is_paused",
-        "_is_prompt",
+        "_is_last",
         "_is_pumping",
-        "_is_stalled",
-        "_known_hosts",
-        "_parser",
-        "_raw_headers",
+        "_output",
         "_refusal",
-        "_repeated",
         "_request",
         "_started",
-        "_state",
-        "_transport",
-        "_turn_ends",
-        "_url",
-        "active_at",
-        "is_receiving",
-        "on_header",
+        "_work_bytes",
         "peer",
-        "received_since",
         "spent_seconds",
-        "stalled_since",
     )
 
     def __init__(self, state: ServerState) -> None:
-        self._state = state
-        self._known_hosts = state.browsers.known_hosts
-        self._headers: Headers = {}
-        # The parser calls `on_header` for each header; a Python method would double the cost.
-        self._raw_headers: Headers = {}
-        self.on_header = self._raw_headers.setdefault
-        # Verifying signatures needs every header, repeated ones too.
-        self._gathered: list[tuple[bytes, bytes]] = []
-        self._repeated: Sequence[tuple[bytes, bytes]] = ()
-        if state.gate is not None:
-            self.on_header = self._make_gatherer()
-        self._parser = httptools.HttpRequestParser(self)
-        self._transport = cast(asyncio.Transport, None)
-        self._backlog: deque[HttpRequest] = deque()
+        super().__init__(state)
+        self._output = ConnectionOutput(self._memory)
         # The request and call being answered; and the refusal to send after that, if there is one.
         self._request: HttpRequest | None = None
         self._call: WireCall | None = None
         self._refusal: Answer | None = None
         self._started = 0.0
         self._is_answering = self._is_pumping = self._is_closing = False
-        self._is_paused = self._is_stalled = False
-        self._discarded: int | None = None
-        # When other connections get their turn; 0 before the second request of this turn.
-        self._turn_ends = 0.0
+        # Whether no request follows the one that was answered.
+        self._is_last = False
+        # How much is counted for the answer, and for the request that is being carried out.
+        self._held_answer_bytes = self._work_bytes = 0
         self.peer = ""
         # The time that threads have lately spent on its requests.
         self.spent_seconds = 0.0
-        # Times by the server state's clock: of the last activity, of the first byte of the
-        # request being received, and since when the client has not taken its answers.
-        self.active_at = state.now
-        self.is_receiving = False
-        # Whether the request being received is the first in the data that arrived last.
-        self._is_prompt = False
-        self.received_since = self.stalled_since = state.now
-        self._url = b""
-        self._body: list[bytes] = []
-        self._head_bytes = self._body_bytes = 0
 
     # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._output.connect(self._transport)
         peer = transport.get_extra_info("peername")
         self.peer = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
         if not self._state.admit_client(self):
@@ -158,136 +89,38 @@ class ServerConnection(asyncio.Protocol):
         self._is_closing = True
         self._forget_body()
         self._backlog.clear()
+        self._unparsed = memoryview(b"")
+        self._output.forget()
+        self._memory.close()
+        self._state.memory.cancel_work(self)
         self._state.dismiss(self)
-
-    def data_received(self, data: bytes) -> None:
-        state = self._state
-        self.active_at = state.now
-        if self._discarded is not None:
-            self._discarded += len(data)
-            if self._discarded > _DISCARDED_BYTES:
-                self._transport.abort()
-            return
-        self._turn_ends = 0.0
-        if self.is_receiving:
-            self._is_prompt = False
-        else:
-            self.is_receiving = self._is_prompt = True
-            self.received_since = state.now
-        if self._head_bytes == 0 and _find_offer(data):
-            data = _ignore_upgrade(data)
-        if self._head_bytes >= 0:
-            # Counted before parsing: the parser would buffer a line without an end completely.
-            self._head_bytes += len(data)
-        try:
-            self._parser.feed_data(data)
-            if self._head_bytes > state.limits.head_bytes:
-                raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
-        except httptools.HttpParserCallbackError as error:
-            if not isinstance(error.__context__, _StopParsing):
-                raise
-            self._refuse(error.__context__.answer)
-        except _StopParsing as refusal:
-            self._refuse(refusal.answer)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._refuse(answer_plain(400, "Bad request"))
-        if len(self._backlog) > state.limits.pipelined and not self._is_paused:
-            self._is_paused = True
-            self._transport.pause_reading()
 
     def eof_received(self) -> bool:
         # A client may close its half after sending its requests; complete ones are answered.
         self._is_closing = True
-        has_work = self._is_answering or bool(self._backlog)
-        return has_work and self._transport.can_write_eof()
+        return (self._has_work() or bool(self._unparsed)) and self._transport.can_write_eof()
 
     def pause_writing(self) -> None:
-        self._is_stalled = True
-        self.stalled_since = self._state.now
+        self._output.pause(self._state.now)
 
     def resume_writing(self) -> None:
-        self._is_stalled = False
-        self._pump()
+        self._output.resume()
+        if not self._output.is_stalled:
+            self._go_on()
 
-    # Called by the parser.
+    # Called for what was received.
 
-    def on_url(self, url: bytes) -> None:
-        self._url += url
-
-    def _make_gatherer(self) -> Callable[[bytes, bytes], object]:
-        append = self._gathered.append
-        return lambda name, value: append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        limits, raw = self._state.limits, self._raw_headers
-        if self._state.gate is None:
-            headers = {name.lower(): value for name, value in raw.items()}
-            raw.clear()
-        else:
-            gathered = self._gathered
-            headers = dict(gathered)
-            self._repeated = ()
-            if len(headers) != len(gathered):
-                self._repeated = gathered[:]
-                headers = dict(reversed(gathered))
-            gathered.clear()
-        self._headers = headers
-        if headers.get(b"host") not in self._known_hosts or b"origin" in headers:
-            self._check_browser(headers)
-        if self._head_bytes > limits.head_bytes:
-            # Part of the counted bytes may belong to the body.
-            pairs = self._repeated or headers.items()
-            size = len(self._url) + sum(len(name) + len(value) for name, value in pairs)
-            if size > limits.head_bytes:
-                raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
-        if b"upgrade" in headers:
-            raise _StopParsing(answer_plain(400, "Only HTTP/1.1 is supported"))
-        # Head bytes are not counted while the body arrives.
-        self._head_bytes = -1
-        length = headers.get(b"content-length")
-        if length is None:
-            # With a length, the parser has refused it.
-            coding = headers.get(b"transfer-encoding", b"chunked")
-            if coding.strip().lower() != b"chunked":
-                raise _StopParsing(answer_plain(501, "Transfer-Encoding has to be chunked"))
-        else:
-            try:
-                body_bytes = int(length)
-            except ValueError:
-                # Thousands of zeros, which the parser accepts and Python does not.
-                raise _StopParsing(answer_plain(400, "Bad request")) from None
-            if body_bytes > limits.body_bytes:
-                raise _StopParsing(answer_plain(413, _TOO_LONG))
-        expected = headers.get(b"expect")
-        if expected is not None:
-            if expected.lower() != b"100-continue":
-                raise _StopParsing(answer_plain(417, "Expectation failed"))
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    def _check_browser(self, headers: Headers) -> None:
-        host, origin = headers.get(b"host"), headers.get(b"origin")
-        refusal = self._state.browsers.find_refusal(host, origin)
-        if refusal is not None:
-            raise _StopParsing(refusal)
-
-    def on_body(self, body: bytes) -> None:
-        state = self._state
-        self._body.append(body)
-        self._body_bytes += len(body)
-        state.buffered_bytes += len(body)
-        if self._body_bytes > state.limits.body_bytes:
-            raise _StopParsing(answer_plain(413, _TOO_LONG))
-        if state.buffered_bytes > state.limits.buffered_bytes:
-            raise _StopParsing(answer_unavailable("Too many large requests are in progress"))
+    def _has_work(self) -> bool:
+        return self._is_answering or bool(self._backlog) or self._output.is_stalled
 
     def on_message_complete(self) -> None:
-        parser, parts = self._parser, self._body
-        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        parser, received = self._parser, self._body
+        body = bytes(received) if isinstance(received, bytearray) else received
         method, url, headers = parser.get_method(), self._url, self._headers
         keeps_alive = parser.should_keep_alive()
         self._forget_body()
         self._url = b""
-        self._head_bytes = 0
+        self._head_bytes = self._trailer_bytes = 0
         is_prompt, self._is_prompt = self._is_prompt, False
         self.is_receiving = False
         if self._raw_headers or self._gathered:
@@ -295,7 +128,7 @@ class ServerConnection(asyncio.Protocol):
             self._raw_headers.clear()
             self._gathered.clear()
         state, operation = self._state, find_target(method, url, headers)
-        is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
+        is_busy = self._is_answering or self._output.is_stalled or self._is_closing or self._backlog
         needs_thread = False
         # Whether it is a read with nothing to queue: the fast path.
         is_direct = not (
@@ -332,17 +165,22 @@ class ServerConnection(asyncio.Protocol):
             call = WireCall(operation, body, AMZ_JSON)
             call.runs_aside = needs_thread
             self._read(request, call)
-        else:
+        elif is_busy or self._is_turn_over():
+            if not self._memory.hold(find_waiting_bytes(request)):
+                raise StopParsing(answer_unavailable(NO_ROOM))
             self._backlog.append(request)
             self._pump()
+        else:
+            self._is_answering = True
+            self._begin(request)
 
     # Answering.
 
     def _write_response(self, body: bytes, headers: Headers) -> None:
         writer = self._state.writer
-        if len(body) > LEAST_BYTES and b"accept-encoding" in headers:
+        if len(body) > LEAST_BYTES:
             answer = finish_answer(Answer(200, body), headers)
-            self._transport.write(writer.write(answer, keeps_alive=True))
+            self._output.write(writer.write(answer, keeps_alive=True), self._state.now)
         else:
             self._transport.write(writer.write_response(body))
 
@@ -368,7 +206,7 @@ class ServerConnection(asyncio.Protocol):
                 self._finish(outcome)
             return
         answer = finish_answer(Answer(200, outcome), request.headers)
-        self._transport.write(state.writer.write(answer, keeps_alive=True))
+        self._output.write(state.writer.write(answer, keeps_alive=True), state.now)
         if state.metrics is not None and call.consumed is not None:
             state.metrics.note_capacity(call.operation, call.consumed)
         if state.is_watched:
@@ -380,24 +218,16 @@ class ServerConnection(asyncio.Protocol):
         if self._is_pumping:
             return
         self._is_pumping = True
-        while self._backlog and not self._is_answering and not self._is_stalled:
+        while self._backlog and not self._is_answering and not self._output.is_stalled:
+            self._is_answering = True
             if self._is_turn_over():
-                self._is_answering = True
                 self._state.scheduler.run_next_turn(self._begin_turn)
                 break
-            self._is_answering = True
-            self._begin(self._backlog.popleft())
+            request = self._backlog.popleft()
+            self._memory.release(find_waiting_bytes(request))
+            self._begin(request)
         self._is_pumping = False
-        if self._is_paused and len(self._backlog) <= self._state.limits.pipelined // 2:
-            self._is_paused = False
-            self._transport.resume_reading()
-
-    def _is_turn_over(self) -> bool:
-        """Return whether this connection has used up its time in this iteration of the loop."""
-        now = self._state.monotonic()
-        if self._turn_ends == 0.0:
-            self._turn_ends = now + _TURN_SECONDS
-        return now >= self._turn_ends
+        self._read_on()
 
     def _begin_turn(self) -> None:
         self._turn_ends = 0.0
@@ -409,9 +239,37 @@ class ServerConnection(asyncio.Protocol):
         self._request = request
         if state.is_watched:
             self._started = state.monotonic()
-        if len(request.body) < LARGE_BODY_BYTES and b"content-encoding" not in request.headers:
+        if len(request.body) < LEAST_REQUEST_BYTES and b"content-encoding" not in request.headers:
             self._run(state.prepare(request))
-        elif not state.scheduler.run_in_thread(lambda: state.prepare(request), self._run, self):
+        else:
+            self._begin_large(request)
+
+    def _begin_large(self, request: HttpRequest) -> None:
+        """Begin a request when there is room for what it becomes when it is decoded and parsed."""
+        memory = self._state.memory
+        size = len(request.body)
+        is_small = size < LARGE_BODY_BYTES
+        if b"content-encoding" in request.headers:
+            size = min(find_most_decoded(size), self._state.limits.body_bytes)
+            is_small = False
+        size *= WORK_FACTOR
+        waiting_bytes = 0
+
+        def begin() -> None:
+            self._memory.release(waiting_bytes)
+            self._work_bytes = size
+            if is_small:
+                self._run(self._state.prepare(request))
+            else:
+                self._prepare_in_thread(request)
+
+        if not memory.begin_work(self, size, begin):
+            waiting_bytes = find_waiting_bytes(request)
+            self._memory.hold_anyway(waiting_bytes)
+
+    def _prepare_in_thread(self, request: HttpRequest) -> None:
+        state = self._state
+        if not state.scheduler.run_in_thread(lambda: state.prepare(request), self._run, self):
             self._call = None
             self._answer(answer_unavailable(_TOO_MANY))
 
@@ -439,6 +297,8 @@ class ServerConnection(asyncio.Protocol):
         if len(answer.body) < LARGE_BODY_BYTES:
             self._send(finish_answer(answer, headers))
         else:
+            self._held_answer_bytes = len(answer.body)
+            self._memory.hold_anyway(self._held_answer_bytes)
             self._state.scheduler.finish_in_thread(
                 lambda: finish_large_answer(answer, headers), self._send, self
             )
@@ -450,32 +310,53 @@ class ServerConnection(asyncio.Protocol):
         keeps_alive = request.keeps_alive and not state.is_stopping
         if not self._transport.is_closing():
             has_body = request.method != b"HEAD"
-            self._transport.write(
-                state.writer.write(answer, keeps_alive=keeps_alive, has_body=has_body)
-            )
+            data = state.writer.write(answer, keeps_alive=keeps_alive, has_body=has_body)
+            self._output.write(data, state.now)
         if state.is_watched:
             operation = "" if self._call is None else self._call.operation
             state.note(self.peer, operation, request, answer, state.monotonic() - self._started)
         self.active_at = state.now
         self._is_answering = False
-        self._request = None
+        # An idle connection keeps nothing of its last request.
+        self._request = self._call = None
+        if self._work_bytes or self._held_answer_bytes:
+            self._release_work()
         if not keeps_alive:
             self._discarded = 0
             self._backlog.clear()
+            self._is_last = True
+        self._go_on()
+
+    def _release_work(self) -> None:
+        self._memory.release(self._held_answer_bytes)
+        work_bytes = self._work_bytes
+        self._held_answer_bytes = self._work_bytes = 0
+        if work_bytes:
+            self._state.memory.end_work(work_bytes)
+
+    def _go_on(self) -> None:
+        """Do what follows an answer: begin the next request, send a refusal, read on, or close."""
+        if self._is_answering or self._output.has_unsent:
+            return
+        if self._is_last:
             self._transport.close()
         elif self._backlog:
             self._pump()
         elif self._refusal is not None:
-            self._send_refusal(self._refusal)
-        elif self._is_closing:
+            answer, self._refusal = self._refusal, None
+            self._send_refusal(answer)
+        elif self._discarded is None and self._is_closing and not self._unparsed:
             self._transport.close()
+        elif self._is_paused:
+            self._read_on()
 
     def _refuse(self, answer: Answer) -> None:
         """Refuse malformed or excessive input: send an answer, and process no more requests."""
         self._discarded = 0
         self._is_closing = True
         self._forget_body()
-        if self._is_answering or self._backlog:
+        self._take_unparsed()
+        if self._is_answering or self._backlog or self._output.has_unsent:
             self._refusal = answer
         else:
             self._send_refusal(answer)
@@ -483,10 +364,18 @@ class ServerConnection(asyncio.Protocol):
     def _send_refusal(self, answer: Answer) -> None:
         if self._transport.is_closing():
             return
-        has_body = self._parser.get_method() != b"HEAD"
+        method = self._parser.get_method()
         self._transport.write(
-            self._state.writer.write(answer, keeps_alive=False, has_body=has_body)
+            self._state.writer.write(answer, keeps_alive=False, has_body=method != b"HEAD")
         )
+        if self._state.is_watched:
+            request = HttpRequest(
+                method, self._url, self._headers, b"", keeps_alive=False, operation=None
+            )
+            self._state.note(self.peer, "", request, answer, 0.0)
+        if self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
         if self._transport.can_write_eof():
             # Keep receiving for a while: a client that is cut off while sending may not read
             # the answer.
@@ -495,18 +384,13 @@ class ServerConnection(asyncio.Protocol):
         else:
             self._transport.close()
 
-    def _forget_body(self) -> None:
-        self._state.buffered_bytes -= self._body_bytes
-        self._body_bytes = 0
-        self._body = []
-
     # Called by the server's state.
 
     def sweep(self, now: float) -> None:
         """Close the connection if its client has exceeded a timeout."""
         limits = self._state.limits
-        if self._is_stalled:
-            if now - self.stalled_since > limits.send_seconds:
+        if self._output.is_stalled:
+            if now - self._output.stalled_since > limits.send_seconds:
                 self._transport.abort()
         elif self._is_answering:
             return
@@ -521,7 +405,7 @@ class ServerConnection(asyncio.Protocol):
     def stop(self) -> None:
         """Close the connection once its complete requests are answered."""
         self._is_closing = True
-        if not self._is_answering and not self._backlog:
+        if not self._is_answering and not self._backlog and not self._output.has_unsent:
             self._transport.close()
 
     def abort(self) -> None:

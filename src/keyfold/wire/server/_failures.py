@@ -19,6 +19,7 @@ from keyfold.wire.server._answers import (
     answer_failure,
     answer_unavailable,
 )
+from keyfold.wire.server._memory import MemoryFull
 
 _REFERENCE_BYTES = 6
 
@@ -29,6 +30,8 @@ def answer_exception(operation: str, error: Exception, content_type: bytes = AMZ
         return answer_error(error, content_type)
     if isinstance(error, FileBusy):
         return answer_unavailable("the database file is locked by another process")
+    if isinstance(error, MemoryFull):
+        return answer_unavailable("Too many answers are waiting to be read")
     if isinstance(error, FileReplaced):
         return answer_unavailable("the database file was replaced; the server must be restarted")
     if isinstance(error, KeysUnusable):

@@ -13,9 +13,14 @@ class Limits:
 
     A request may have a head of `head_bytes` and a body of `body_bytes`, both as sent and after
     decompression. It has to arrive within `receive_seconds`; the client has to read the response
-    within `send_seconds`; a connection may be idle for `idle_seconds`. There may be
-    `connections` open connections, `waiting` requests waiting to run, and `buffered_bytes` of
-    bodies in memory; anything beyond is answered with status 503.
+    within `send_seconds`; a connection may be idle for `idle_seconds`.
+
+    Requests that have not begun and answers that have not been sent may take `connection_bytes` for
+    each connection: from there on, no more is read from it. All together may take `buffered_bytes`,
+    and large requests that are being carried out `work_bytes`: they wait for that.
+
+    There may be `connections` open connections, and `waiting` requests waiting to run. What goes
+    beyond these, or beyond `buffered_bytes`, is answered with status 503.
     """
 
     head_bytes: int = 16 * 1024
@@ -25,7 +30,9 @@ class Limits:
     idle_seconds: float = 300.0
     connections: int = 1_000
     waiting: int = 2_000
+    connection_bytes: int = 32 * MIB
     buffered_bytes: int = 256 * MIB
+    work_bytes: int = 512 * MIB
     # Requests that one connection may send before the first is answered.
     pipelined: int = 32
     # How long a stop waits for accepted requests.

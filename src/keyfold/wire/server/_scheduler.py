@@ -23,12 +23,16 @@ from keyfold.engine import Engine, NeedsThread
 from keyfold.errors import FileBusy, KeyfoldError
 from keyfold.wire.server._lanes import Lane, LaneClient
 from keyfold.wire.server._lookups import Execute
+from keyfold.wire.server._memory import MemoryFull, ServerMemory
 from keyfold.wire.server._requests import WireCall
 
 INLINE_READS = names_where(lambda each: each.run == "inline")
 _GROUPED_WRITES = names_where(lambda each: each.run == "group commit")
 
 _ABOUT_ITEMS = names_where(lambda each: each.returns_items)
+
+# With these, a write returns items.
+_RETURNING = ("ReturnValues", "ReturnValuesOnConditionCheckFailure", "TransactItems")
 
 _MAX_GROUP = 500
 _SEARCH_THREADS = 4
@@ -53,6 +57,14 @@ class ServedEngine(Protocol):
     def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
         """Carry out one operation, as `Engine.execute_parsed` does; raises KeyfoldError."""
         ...
+
+
+def _may_return_items(call: WireCall) -> bool:
+    """Return whether the answer to a call may be many times as long as its request."""
+    if call.operation not in _GROUPED_WRITES:
+        return call.operation in _ABOUT_ITEMS
+    request = call.request
+    return isinstance(request, dict) and any(name in request for name in _RETURNING)
 
 
 class _Job(NamedTuple):
@@ -103,6 +115,8 @@ class Scheduler:
         self._takes_large = False
         # Called when the reads of a loop iteration begin to share a view.
         self.on_view: Callable[[], None] = lambda: None
+        # Knows whether answers of many bytes may be made; set by the server's state.
+        self.memory: ServerMemory | None = None
         self._is_holding = False
         self._held_reads = self._unshared_reads = 0
         self._is_flushing = False
@@ -150,7 +164,7 @@ class Scheduler:
             if not isinstance(outcome, NeedsThread):
                 done(outcome)
                 return True
-        if self.is_full:
+        if self.is_full or (self._is_short_of_memory() and _may_return_items(call)):
             return False
         job = _Job(call, done)
         if call.operation in _GROUPED_WRITES and self.engine is not None:
@@ -160,9 +174,11 @@ class Scheduler:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
         else:
-            lane = self._searches if call.operation in _ABOUT_ITEMS else self._metadata
+            is_search = call.operation in _ABOUT_ITEMS
+            lane = self._searches if is_search else self._metadata
+            run = self._search if is_search else self._execute
             execute = self._service.execute_parsed
-            self._submit(lane, lambda: self._execute(call, execute), done, client)
+            self._submit(lane, lambda: run(call, execute), done, client)
         return True
 
     def run_in_thread(
@@ -228,6 +244,15 @@ class Scheduler:
             return call.run(execute)
         except Exception as error:  # noqa: BLE001 - `answer_exception` reports it
             return error
+
+    def _search(self, call: WireCall, execute: Execute) -> Outcome:
+        if self._is_short_of_memory():
+            # Answers to those that were before it in the lane wait to be read.
+            return MemoryFull()
+        return self._execute(call, execute)
+
+    def _is_short_of_memory(self) -> bool:
+        return self.memory is not None and self.memory.is_full
 
     def begin_read(self, engine: Engine) -> bool:
         """Let the reads of one loop iteration share a view, if there are several.

@@ -19,6 +19,7 @@ from keyfold.wire.server._encodings import BodyRefused
 from keyfold.wire.server._failures import answer_exception
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
+from keyfold.wire.server._memory import ServerMemory
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._requests import (
     Headers,
@@ -56,7 +57,7 @@ class PreparedRequest(NamedTuple):
 
 
 class ServerState:
-    """The open connections, the bytes they buffer, the time, and what answers them."""
+    """The open connections, what they make the server hold, the time, and what answers them."""
 
     def __init__(
         self,
@@ -74,7 +75,8 @@ class ServerState:
         self.writer = ResponseWriter()
         self.monotonic = monotonic
         self.now = monotonic()
-        self.buffered_bytes = 0
+        self.memory = ServerMemory(limits, limits.connections)
+        scheduler.memory = self.memory
         self.is_stopping = False
         self.is_watched = metrics is not None or access_log is not None
         self.gate = gate

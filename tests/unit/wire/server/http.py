@@ -91,11 +91,39 @@ class FakeTransport(asyncio.Transport):
         super().__init__({"peername": ("192.0.2.1", 4711)})
         self.written = b""
         self.is_paused = self.has_eof = self.is_closed = self.is_aborted = False
+        # What the client has not read, if it does not read, and the limit for it.
+        self.is_read = True
+        self.unread = bytearray()
+        self.high_water = 0
+        self.is_full = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         assert not self.is_closed
         assert not self.has_eof
-        self.written += bytes(data)
+        if self.is_read:
+            self.written += bytes(data)
+            return
+        self.unread += data
+        if len(self.unread) > self.high_water and not self.is_full:
+            self.is_full = True
+            self._protocol.pause_writing()
+
+    def read(self) -> None:
+        """Read everything that is written, and may be written then."""
+        while self.unread or self.is_full:
+            self.written += bytes(self.unread)
+            self.unread.clear()
+            if self.is_full:
+                self.is_full = False
+                self._protocol.resume_writing()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        assert isinstance(protocol, asyncio.Protocol)
+        self._protocol = protocol
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high is not None
+        self.high_water = high
 
     def can_write_eof(self) -> bool:
         return True
@@ -155,6 +183,7 @@ class Wire:
     def connect(self) -> tuple[ServerConnection, FakeTransport]:
         """Return a new connection and its transport."""
         connection, transport = ServerConnection(self.state), FakeTransport()
+        transport.set_protocol(connection)
         connection.connection_made(transport)
         return connection, transport
 
