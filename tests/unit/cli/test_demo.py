@@ -21,12 +21,13 @@ from keyfold.cli._calls import CallLog
 from keyfold.cli._demo import exchange_rates as rates_of_demo
 from keyfold.cli._demo import report, run_demo
 from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet
+from keyfold.cli._demo_databases import MOST_LAG
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.designs.exchange_rates import Rate
 from keyfold.engine import Engine
 from keyfold.engine.items.expiry import GRACE_IN_FILES
 from keyfold.errors import NotFound, WriteRefused
-from keyfold.testing import Clock
+from keyfold.testing import Clock, FaultProfile, dynamodb
 from keyfold.wire.server import Server
 from tests.demo_run import DemoRun
 from tests.transports import Transport
@@ -69,6 +70,77 @@ def test_every_pattern_runs_on_any_database(
         problems += [run["problem"] for row in design["patterns"] for run in row["runs"]]
     assert [each for each in problems if each] == []
     assert (outcome.code, told["as_expected"]) == (0, True)
+
+
+def find_problems(reports: list[report.DesignReport]) -> list[str]:
+    rows = [row for each in reports for row in each.rows]
+    problems = [f"{row.pattern}: {problem}" for row in rows for problem in row.problems]
+    return problems + [problem for each in reports for problem in each.problems]
+
+
+def test_every_pattern_returns_what_it_must_while_indexes_lag() -> None:
+    reports = run_demo("", now=NOW, index_lag=MOST_LAG)
+    assert find_problems(reports) == []
+    runs = [run for each in reports for row in each.rows for run in row.runs]
+    assert sum(len(each.rows) for each in reports) == PATTERNS
+    assert max(run.attempts for run in runs) <= MOST_LAG + 1
+    repeated = {
+        row.pattern
+        for each in reports
+        for row in each.rows
+        if max(r.attempts for r in row.runs) > 1
+    }
+    lagging = {
+        name
+        for table in TABLES.values()
+        for name, pattern in table.patterns.items()
+        if pattern.explain().lagging_indexes
+    }
+    assert repeated
+    assert repeated <= lagging, "only indexes lag"
+
+
+def test_every_pattern_returns_what_it_must_where_all_reads_lag() -> None:
+    """As on a service: reads of tables that are not consistent may lack the last writes, too."""
+    faults = FaultProfile(stale_reads=1.0, index_lag=1.0, lag_writes=2)
+    with dynamodb(faults=faults):
+        assert find_problems(run_demo("dynamodb://us-east-1", now=NOW)) == []
+
+
+def test_the_command_runs_with_indexes_that_lag(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_MAKERS", {"pantry": report._MAKERS["pantry"]})
+    outcome = run("demo", "--index-lag", "9")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "1 read ran again until the last writes were there.\n" in outcome.out
+    told = json.loads(run("demo", "--index-lag", "9", "--json").out)
+    attempts = [one["attempts"] for row in told["designs"][0]["patterns"] for one in row["runs"]]
+    assert max(attempts) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--index-lag", "3", "--db", "demo.db"], "give it without --db"),
+        (["--index-lag", "0"], "--index-lag"),
+        (["--index-lag", "10"], "--index-lag"),
+    ],
+)
+def test_a_lag_that_cannot_be_had_is_refused(run: Run, arguments: list[str], problem: str) -> None:
+    outcome = run("demo", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert problem in " ".join(outcome.err.split())
+
+
+def test_a_read_that_stays_wrong_is_reported_with_its_last_result() -> None:
+    log = CallLog([exchange_rates.table])
+    with dynamodb() as service:
+        store = service.open(exchange_rates.table, on_call=[log])
+        log.take()
+        case = Case(exchange_rates.get, {"base": "USD", "target": "EUR"}, RATE)
+        ran = report.run_case(store, log, case, attempts=4)
+    assert (ran.attempts, len(ran.calls)) == (4, 4)
+    assert ran.problem is not None
+    assert ran.problem.endswith("got None")
 
 
 def test_json_tells_of_every_pattern(demo_run: DemoRun) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import keyfold
 from keyfold.cli._calls import CallLog
+from keyfold.cli._demo_databases import MOST_LAG
 from keyfold.cli._stories import (
     STORIES,
     Actor,
@@ -26,6 +27,7 @@ from keyfold.designs import exchange_rates
 from keyfold.engine import Engine
 from keyfold.errors import NotFound, ResourceNotFoundException
 from keyfold.store import Store, make_write_checks
+from keyfold.testing import FaultProfile, dynamodb
 from keyfold.wire.client import Credentials
 from keyfold.wire.server import Server, make_key_gate
 from tests.transports import START, Transport
@@ -49,6 +51,25 @@ def test_every_step_goes_as_the_story_has_it_on_any_database(
     if is_shared:
         drop_table(url, design)
     assert find_problems(told) == []
+
+
+def test_every_step_goes_as_the_story_has_it_while_indexes_lag() -> None:
+    told = tell_stories("", now=NOW, index_lag=MOST_LAG)
+    assert [problem for each in told for problem in find_problems(each)] == []
+    calls = [call for each in told for step in each.steps for call in step.calls]
+    plain = [
+        call
+        for each in tell_stories("", now=NOW, index_lag=1)
+        for step in each.steps
+        for call in step.calls
+    ]
+    assert len(calls) > len(plain), "more lag takes more attempts"
+
+
+def test_every_step_goes_as_the_story_has_it_where_all_reads_lag() -> None:
+    with dynamodb(faults=FaultProfile(stale_reads=1.0, index_lag=1.0, lag_writes=2)):
+        told = tell_stories("dynamodb://us-east-1", now=START)
+    assert [problem for each in told for problem in find_problems(each)] == []
 
 
 def drop_table(url: str, design: str) -> None:
@@ -133,6 +154,14 @@ def _expect_too_much(story: Teller) -> None:
     story.later("A day passes.", timedelta(days=1))
 
 
+def _read_too_much(story: Teller) -> None:
+    shop = story.actor("A shop")
+    story.read(
+        shop, "looks a rate up.", "the rate is found", bool, exchange_rates.get, "USD", "EUR"
+    )
+    story.later("A day passes.", timedelta(days=1))
+
+
 def _fail(story: Teller) -> None:
     shop = story.actor("A shop")
     story.step(shop, "flags a rate.", exchange_rates.mark_stale, "USD", "EUR")
@@ -149,6 +178,7 @@ def _expect_a_refusal(story: Teller) -> None:
     ("tell", "problem", "steps"),
     [
         (_expect_too_much, "it does not hold that the rate is found", 2),
+        (_read_too_much, "it does not hold that the rate is found; got None", 1),
         (_fail, "expected a result; got ", 1),
         (_expect_a_refusal, "expected NotFound; got None", 1),
     ],

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-import keyfold
+from keyfold.api import find_operation
 from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._databases import create_empty_table
 from keyfold.cli._demo import exchange_rates, letsgo, market, pantry
 from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet, is_error
+from keyfold.cli._demo_databases import DemoDatabase
 from keyfold.cli._results import count_items
-from keyfold.errors import KeyfoldError
+from keyfold.errors import KeyfoldError, ResultAwaited
 from keyfold.model import Entity, Page, Table, batch
 from keyfold.store import Store
 
@@ -34,7 +34,8 @@ _AHEAD = timedelta(days=365)
 class PatternRun:
     """One run of a pattern: the calls it sent, and its result.
 
-    `problem` says how the result differs from the expected one; None if it does not.
+    `problem` says how the result differs from the expected one; None if it does not. A read of an
+    index that lags took several `attempts`.
     """
 
     arguments: dict[str, str]
@@ -42,6 +43,7 @@ class PatternRun:
     items: int
     milliseconds: float
     problem: str | None
+    attempts: int = 1
 
     @property
     def consumed(self) -> float:
@@ -56,6 +58,7 @@ class PatternRun:
             "items": self.items,
             "capacity_units": self.consumed,
             "milliseconds": round(self.milliseconds, 3),
+            "attempts": self.attempts,
             "as_expected": self.problem is None,
             "problem": self.problem,
         }
@@ -112,41 +115,50 @@ class DesignReport:
 
 
 def run_demo(
-    url: str, *, now: datetime, on_design: Callable[[str], None] = lambda _: None
+    url: str,
+    *,
+    now: datetime,
+    on_design: Callable[[str], None] = lambda _: None,
+    index_lag: int = 0,
 ) -> list[DesignReport]:
     """Load the four designs' data sets into a database, and run every pattern.
 
     The store's clock stands still at `now`, so that no further item expires during the run. A file
     still has the items that have expired, since its expiry grace is longer. A service deletes by
     its own clock and its own grace, which may be short: there, the store's clock stands a year
-    ahead, so that the service does not yet count those items as expired. Raises WriteRefused, before
-    anything is written, if one of the tables has items.
+    ahead, so that the service does not yet count those items as expired.
+
+    A service's reads may lag behind writes: there, a pattern that only reads runs again until it
+    returns what it must, a few times. With an `index_lag`, the demo runs in memory, on an engine
+    whose global indexes lack that many of the last writes.
+
+    Raises WriteRefused, before anything is written, if one of the tables has items.
     """
-    is_service = "://" in url
-    if is_service:
+    database = DemoDatabase(url, index_lag)
+    if database.is_service:
         now += _AHEAD
     data_sets = {name: make(DataGenerator(SEED, now)) for name, make in _MAKERS.items()}
     tables = [data.table for data in data_sets.values()]
     log = CallLog(tables)
-    # Cursors are only used within this run.
-    key = os.urandom(32)
-    with keyfold.open(tables, url, clock=now.timestamp, on_call=[log], cursor_key=key) as store:
+    with database.open(tables, clock=now.timestamp, log=log) as store:
         for table in tables:
             create_empty_table(store, table)
         reports: list[DesignReport] = []
         for name, data in data_sets.items():
             on_design(name)
-            reports.append(_run_design(store, log, name, data))
+            reports.append(_run_design(store, log, name, data, database.attempts))
     return reports
 
 
-def _run_design(store: Store, log: CallLog, name: str, data: DataSet) -> DesignReport:
+def _run_design(
+    store: Store, log: CallLog, name: str, data: DataSet, attempts: int
+) -> DesignReport:
     _load(store, data)
     log.take()
     rows: dict[str, Row] = {}
     for case in data.cases:
         row = rows.setdefault(case.pattern.name, Row(case.pattern.name))
-        row.runs.append(run_case(store, log, case))
+        row.runs.append(run_case(store, log, case, attempts))
     problems = _find_omissions(data, rows) + _find_differences(store, data)
     log.take()
     return DesignReport(
@@ -164,18 +176,44 @@ def _load(store: Store, data: DataSet) -> None:
     store.run(batch([each for each in puts if not each.changes_unique]))
 
 
-def run_case(store: Store, log: CallLog, case: Case) -> PatternRun:
-    """Run one case, and compare its result with the expected one."""
+def run_case(store: Store, log: CallLog, case: Case, attempts: int = 1) -> PatternRun:
+    """Run one case, and compare its result with the expected one.
+
+    A pattern that only reads has several `attempts` to return it.
+    """
     started = time.perf_counter()
-    try:
-        result: Any = store.run(case.pattern(**case.arguments))
-    except KeyfoldError as error:
-        result = error
+    results = _run_until_right(store, case, attempts if attempts > 1 and _only_reads(case) else 1)
     milliseconds = (time.perf_counter() - started) * _MILLISECONDS
+    result = results[-1]
     arguments = {key: f"{value!s:.{_SHOWN}}" for key, value in case.arguments.items()}
     problem = None if _is_right(case, result) else _describe_difference(case, result)
     items = 0 if isinstance(result, KeyfoldError) else count_items(result)
-    return PatternRun(arguments, log.take(), items, milliseconds, problem)
+    return PatternRun(arguments, log.take(), items, milliseconds, problem, len(results))
+
+
+def _run_until_right(store: Store, case: Case, attempts: int) -> list[Any]:
+    """Return the result of each attempt; an error that is raised is the last."""
+    results: list[Any] = []
+
+    def is_right(result: Any) -> bool:
+        results.append(result)
+        return _is_right(case, result)
+
+    try:
+        request = case.pattern(**case.arguments)
+        if attempts == 1:
+            results.append(store.run(request))
+        else:
+            store.run_until(request, is_right, attempts=attempts)
+    except ResultAwaited:
+        pass
+    except KeyfoldError as error:
+        results.append(error)
+    return results
+
+
+def _only_reads(case: Case) -> bool:
+    return all(find_operation(step.operation).is_read for step in case.pattern.explain().steps)
 
 
 def _is_right(case: Case, result: Any) -> bool:
@@ -203,7 +241,7 @@ def _find_omissions(data: DataSet, rows: dict[str, Row]) -> list[str]:
 
 def _find_differences(store: Store, data: DataSet) -> list[str]:
     """Compare the whole table, including expired items, with its expected content."""
-    scan = data.table.scan().include_expired()
+    scan = data.table.scan().include_expired().consistent()
     found = {data.key_of(each): each for each in store.iterate(scan)}
     wanted = data.stored
     return [

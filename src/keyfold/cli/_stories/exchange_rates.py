@@ -34,10 +34,23 @@ def _tell_morning(story: Teller, publisher: Actor, shop: Actor) -> None:
     for text, target, rate in (("pounds", "GBP", "0.75"), ("yen", "JPY", "150")):
         quote = _quote(story, "USD", target, rate)
         story.step(publisher, f"saves it in {text}, too.", exchange_rates.save, quote, _HOUR)
-    found = story.step(shop, "looks up dollars in euros.", exchange_rates.get, "USD", "EUR")
-    story.check(found == saved, "the shop finds what was saved")
-    listed = story.step(shop, "lists all prices of a dollar.", exchange_rates.get_by_base, "USD")
-    story.check({each.target for each in listed} == {"EUR", "GBP", "JPY"}, "all three are listed")
+    story.read(
+        shop,
+        "looks up dollars in euros.",
+        "the shop finds what was saved",
+        lambda found: found == saved,
+        exchange_rates.get,
+        "USD",
+        "EUR",
+    )
+    story.read(
+        shop,
+        "lists all prices of a dollar.",
+        "all three are listed",
+        lambda listed: {each.target for each in listed} == {"EUR", "GBP", "JPY"},
+        exchange_rates.get_by_base,
+        "USD",
+    )
     own = _quote(story, "USD", "EUR", "0.5")
     story.refused(
         shop, "tries to set a price of its own.", AccessDenied, exchange_rates.save, own, _HOUR
@@ -58,19 +71,41 @@ def _tell_outage(story: Teller, publisher: Actor, shop: Actor) -> None:
         publisher, "marks the price in pounds as stale.", exchange_rates.mark_stale, "USD", "GBP"
     )
     story.check(flagged.stale, "it is marked")
-    pounds = story.step(shop, "looks up dollars in pounds.", exchange_rates.get, "USD", "GBP")
-    story.check(pounds is not None and pounds.stale, "the shop sees that the price is stale")
-    story.later("The source is out for two hours.", 2 * _HOUR)
-    gone = story.step(shop, "looks up dollars in euros.", exchange_rates.get, "USD", "EUR")
-    story.check(gone is None, "the price has expired")
-    listed = story.step(shop, "lists all prices of a dollar.", exchange_rates.get_by_base, "USD")
-    story.check(len(listed) == 0, "all of them have expired")
-    stale = story.step(
-        shop, "asks for the last known price instead.", exchange_rates.get_stale, "USD", "EUR"
+    story.read(
+        shop,
+        "looks up dollars in pounds.",
+        "the shop sees that the price is stale",
+        lambda pounds: pounds is not None and pounds.stale,
+        exchange_rates.get,
+        "USD",
+        "GBP",
     )
-    story.check(
-        stale is not None and stale.stale and stale.rate == better.rate,
+    story.later("The source is out for two hours.", 2 * _HOUR)
+    story.read(
+        shop,
+        "looks up dollars in euros.",
+        "the price has expired",
+        lambda gone: gone is None,
+        exchange_rates.get,
+        "USD",
+        "EUR",
+    )
+    story.read(
+        shop,
+        "lists all prices of a dollar.",
+        "all of them have expired",
+        lambda listed: len(listed) == 0,
+        exchange_rates.get_by_base,
+        "USD",
+    )
+    story.read(
+        shop,
+        "asks for the last known price instead.",
         "the last price is still stored, and returned as stale",
+        lambda stale: stale is not None and stale.stale and stale.rate == better.rate,
+        exchange_rates.get_stale,
+        "USD",
+        "EUR",
     )
     story.refused(
         publisher,
@@ -86,13 +121,25 @@ def _tell_recovery(story: Teller, publisher: Actor, shop: Actor) -> None:
     story.later("The source is back.", timedelta(minutes=10))
     new = _quote(story, "USD", "EUR", "0.87")
     saved = story.step(publisher, "saves a new price.", exchange_rates.save, new, _HOUR)
-    found = story.step(shop, "looks up dollars in euros.", exchange_rates.get, "USD", "EUR")
-    story.check(found == saved and not saved.stale, "the new price is found")
-    story.step(publisher, "withdraws the yen.", exchange_rates.delete, "USD", "JPY")
-    none = story.step(
-        shop, "asks for the last price in yen.", exchange_rates.get_stale, "USD", "JPY"
+    story.read(
+        shop,
+        "looks up dollars in euros.",
+        "the new price is found",
+        lambda found: found == saved and not saved.stale,
+        exchange_rates.get,
+        "USD",
+        "EUR",
     )
-    story.check(none is None, "a deleted rate is not returned, not even as stale")
+    story.step(publisher, "withdraws the yen.", exchange_rates.delete, "USD", "JPY")
+    story.read(
+        shop,
+        "asks for the last price in yen.",
+        "a deleted rate is not returned, not even as stale",
+        lambda none: none is None,
+        exchange_rates.get_stale,
+        "USD",
+        "JPY",
+    )
 
 
 STORY = Story("A day of rates with an outage", exchange_rates.table, _tell)

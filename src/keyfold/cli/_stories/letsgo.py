@@ -39,10 +39,14 @@ def _tell_beginning(story: Teller, platform: Actor) -> Actor:
     story.step(
         platform, "makes her its first member.", letsgo.add_identity_to_tenant, _TENANT, _ADA_ID
     )
-    mine = story.step(
-        signed_up, "looks where she belongs.", letsgo.list_tenants_of_identity, _ADA_ID
+    story.read(
+        signed_up,
+        "looks where she belongs.",
+        "she has one tenant",
+        lambda mine: [each.tenant_id for each in mine] == [_TENANT],
+        letsgo.list_tenants_of_identity,
+        _ADA_ID,
     )
-    story.check([each.tenant_id for each in mine] == [_TENANT], "she has one tenant")
     ada = story.actor(
         "Ada, a member", "identity", "tenant-member", identity_id=_ADA_ID, tenant_id=_TENANT
     )
@@ -69,12 +73,24 @@ def _tell_invitation(story: Teller, platform: Actor, ada: Actor) -> Actor:
     story.refused(platform, text, TransactionFailed, letsgo.accept_invitation, *late)
     offer = Invitation(tenant_id=_TENANT, created_by=_ADA)
     again = story.step(ada, "invites him again.", letsgo.create_invitation, offer)
-    listed = story.step(ada, "looks at her invitations.", letsgo.list_invitations, _TENANT)
-    story.check([each.invitation_id for each in listed] == [again.invitation_id], "one is valid")
+    story.read(
+        ada,
+        "looks at her invitations.",
+        "one is valid",
+        lambda listed: [each.invitation_id for each in listed] == [again.invitation_id],
+        letsgo.list_invitations,
+        _TENANT,
+    )
     story.step(platform, text, letsgo.accept_invitation, _TENANT, again.invitation_id, _BOB_ID)
     bob = story.actor("Bob", "tenant-member", tenant_id=_TENANT)
-    members = story.step(bob, "looks who is here.", letsgo.list_identities_of_tenant, _TENANT)
-    story.check({each.identity_id for each in members} == {_ADA_ID, _BOB_ID}, "both of them are")
+    story.read(
+        bob,
+        "looks who is here.",
+        "both of them are",
+        lambda members: {each.identity_id for each in members} == {_ADA_ID, _BOB_ID},
+        letsgo.list_identities_of_tenant,
+        _TENANT,
+    )
     story.refused(
         bob, "looks into another tenant.", AccessDenied, letsgo.list_identities_of_tenant, _OTHER
     )
@@ -87,13 +103,22 @@ def _tell_end(story: Teller, platform: Actor, bob: Actor) -> None:
     text = "removes Ada, who has left."
     story.step(bob, text, letsgo.remove_identity_from_tenant, _TENANT, _ADA_ID)
     story.step(bob, "deletes the tenant.", letsgo.delete_tenant, _TENANT, _BOB)
-    found = story.step(platform, "looks for the tenant.", letsgo.get_tenant, _TENANT)
-    story.check(found is None, "it is deleted")
-    kept = story.step(
-        platform, "asks the archive.", letsgo.get_tenant, _TENANT, include_deleted=True
+    story.read(
+        platform,
+        "looks for the tenant.",
+        "it is deleted",
+        lambda found: found is None,
+        letsgo.get_tenant,
+        _TENANT,
     )
-    story.check(
-        kept is not None and kept.deleted_by == _BOB, "the item remains, and says who did it"
+    story.read(
+        platform,
+        "asks the archive.",
+        "the item remains, and says who did it",
+        lambda kept: kept is not None and kept.deleted_by == _BOB,
+        letsgo.get_tenant,
+        _TENANT,
+        include_deleted=True,
     )
 
 

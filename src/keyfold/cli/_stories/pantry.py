@@ -38,8 +38,14 @@ def _tell_beginning(story: Teller, service: Actor, ada: Actor) -> None:
         service, "makes a home, with Ada in it.", pantry.create_group, _HOME, "Home", _ADA.user
     )
     story.step(service, "puts a fridge there.", pantry.add_container, _HOME, _FRIDGE, "Fridge")
-    groups = story.step(ada, "looks where she belongs.", pantry.list_of_users_group, _ADA.user)
-    story.check([each.group for each in groups] == [_HOME], "she belongs to the home")
+    story.read(
+        ada,
+        "looks where she belongs.",
+        "she belongs to the home",
+        lambda groups: [each.group for each in groups] == [_HOME],
+        pantry.list_of_users_group,
+        _ADA.user,
+    )
     milk = Food(
         id=_MILK,
         name="Milk",
@@ -65,9 +71,15 @@ def _tell_arrival(story: Teller, service: Actor) -> JoinLink:
 
 
 def _tell_life(story: Teller, service: Actor, bob: Actor) -> None:
-    group = story.step(bob, "looks who lives there.", pantry.get_group, _HOME)
     users = frozenset({_ADA.user, _BOB.user})
-    story.check(group is not None and group.users == users, "both of them do")
+    story.read(
+        bob,
+        "looks who lives there.",
+        "both of them do",
+        lambda group: group is not None and group.users == users,
+        pantry.get_group,
+        _HOME,
+    )
     fridge = story.step(
         bob,
         "drinks most of the milk.",
@@ -77,8 +89,14 @@ def _tell_life(story: Teller, service: Actor, bob: Actor) -> None:
         FoodChange(quantity=Decimal("0.5")),
     )
     story.check(fridge.foods[_MILK].unit == "l", "the rest of its fields stay")
-    listed = story.step(service, "shows their names.", pantry.list_of_users, _HOME)
-    story.check(listed == [_ADA, _BOB], "it finds both by the index")
+    story.read(
+        service,
+        "shows their names.",
+        "it finds both by the index",
+        lambda listed: listed == [_ADA, _BOB],
+        pantry.list_of_users,
+        _HOME,
+    )
 
 
 def _tell_departure(story: Teller, service: Actor, ada: Actor, link: JoinLink) -> None:
@@ -92,17 +110,24 @@ def _tell_departure(story: Teller, service: Actor, ada: Actor, link: JoinLink) -
         link,
         _BOB.user,
     )
-    expired = story.step(
+    story.read(
         ada,
         "looks for links that have expired.",
+        "it is the one link that there was",
+        lambda expired: expired == [link],
         pantry.list_of_expired_join_links_of_group,
         _HOME,
     )
-    story.check(expired == [link], "it is the one link that there was")
     story.step(service, "deletes the link.", pantry.delete_join_link, link)
     story.step(ada, "throws the milk away.", pantry.remove_food, _FRIDGE, _MILK)
-    fridge = story.step(ada, "looks into the fridge.", pantry.get_container, _FRIDGE)
-    story.check(fridge is not None and not fridge.foods, "the fridge is empty")
+    story.read(
+        ada,
+        "looks into the fridge.",
+        "the fridge is empty",
+        lambda fridge: fridge is not None and not fridge.foods,
+        pantry.get_container,
+        _FRIDGE,
+    )
 
 
 STORY = Story("A month of a pantry", pantry.table, _tell)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import keyfold
 from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import create_empty_table
+from keyfold.cli._demo_databases import DemoDatabase
 from keyfold.cli._stories import exchange_rates, letsgo, market, pantry
 from keyfold.cli._stories.teller import (
     Actor,
@@ -61,32 +60,41 @@ def tell_stories(
     now: datetime,
     designs: Iterable[str] | None = None,
     on_design: Callable[[str], None] = lambda _: None,
+    index_lag: int = 0,
 ) -> list[StoryReport]:
     """Create the tables of these designs, or of all, in a database, and tell their stories.
 
     Each actor has the rights of their roles. Time begins at `now`, and passes as the stories say.
-    Raises WriteRefused, before anything is written, if one of the tables has items.
+    With an `index_lag`, they are told in memory, on an engine whose global indexes lack that many of
+    the last writes. Raises WriteRefused, before anything is written, if one of the tables has items.
     """
     names = list(STORIES if designs is None else designs)
     tables = [STORIES[name].table for name in names]
     reports: list[StoryReport] = []
     clock, log = StoryClock(now), CallLog(tables)
-    # Cursors are only used within this run.
-    options: dict[str, Any] = {"cursor_key": os.urandom(32), "on_call": [log], "clock": clock}
-    with keyfold.open(tables, url, **options) as store:
+    database = DemoDatabase(url, index_lag)
+    with database.open(tables, clock=clock, log=log) as store:
         for table in tables:
             create_empty_table(store, table)
         for name in names:
             on_design(name)
             clock.now = now
-            reports.append(tell_story(name, clock, log, lambda actor: _act(store, actor)))
+            told = tell_story(
+                name, clock, log, lambda actor: _act(store, actor), attempts=database.attempts
+            )
+            reports.append(told)
     return reports
 
 
-def tell_story(design: str, clock: StoryClock, log: CallLog, open_as: OpenAs) -> StoryReport:
-    """Tell the story of one design; `log` is a hook of the stores that `open_as` returns."""
+def tell_story(
+    design: str, clock: StoryClock, log: CallLog, open_as: OpenAs, *, attempts: int = 1
+) -> StoryReport:
+    """Tell the story of one design; `log` is a hook of the stores that `open_as` returns.
+
+    A read whose result is as the story has it only later has several `attempts`.
+    """
     story = STORIES[design]
-    teller = Teller(story.table, clock, log, open_as)
+    teller = Teller(story.table, clock, log, open_as, attempts=attempts)
     # The last step says why a story failed.
     with suppress(StoryFailed):
         story.tell(teller)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._quantities import count_of
 from keyfold.cli._results import count_items
-from keyfold.errors import AccessDenied, AccessDeniedException, KeyfoldError
+from keyfold.errors import AccessDenied, AccessDeniedException, KeyfoldError, ResultAwaited
 from keyfold.model import Pattern, Request, Table
 from keyfold.store import Store
 
@@ -83,8 +83,11 @@ class StoryFailed(Exception):
 class Teller:
     """Runs the steps of a story on a database, and keeps what came of each."""
 
-    def __init__(self, table: Table, clock: StoryClock, log: CallLog, open_as: OpenAs) -> None:
+    def __init__(
+        self, table: Table, clock: StoryClock, log: CallLog, open_as: OpenAs, *, attempts: int = 1
+    ) -> None:
         self.steps: list[Step] = []
+        self._attempts = attempts
         self._table, self._clock, self._log, self._open_as = table, clock, log, open_as
         self._stores: dict[str, Store] = {}
 
@@ -107,11 +110,34 @@ class Teller:
         **kwargs: P.kwargs,
     ) -> T:
         """Run a pattern as an actor, and return its result; `text` says what the actor does."""
-        step, result = self._run(actor, text, pattern, *args, **kwargs)
-        if isinstance(result, KeyfoldError):
-            self._fail(step, f"expected a result; got {result}")
-        step.outcome = count_of(count_items(result), "item")
-        return result
+        step, result = self._run(
+            actor, text, pattern.name, lambda store: store.run(pattern(*args, **kwargs))
+        )
+        return self._finish(step, result)
+
+    def read(
+        self,
+        actor: Actor,
+        text: str,
+        fact: str,
+        holds: Callable[[T], object],
+        pattern: Pattern[P, Request[T]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run a pattern that reads until `fact` holds for its result, and return the result.
+
+        A read may lag behind the step before it, so it has several attempts.
+        """
+
+        def run(store: Store) -> T:
+            return store.run_until(pattern(*args, **kwargs), holds, attempts=self._attempts)
+
+        step, result = self._run(actor, text, pattern.name, run)
+        if isinstance(result, ResultAwaited):
+            self._fail(step, f"it does not hold that {fact}; got {result.result}")
+        return self._finish(step, result)
 
     def refused(
         self,
@@ -127,7 +153,9 @@ class Teller:
 
         A server denies access with an error of its own, so AccessDenied stands for both.
         """
-        step, result = self._run(actor, text, pattern, *args, **kwargs)
+        step, result = self._run(
+            actor, text, pattern.name, lambda store: store.run(pattern(*args, **kwargs))
+        )
         kinds = (AccessDenied, AccessDeniedException) if expected is AccessDenied else (expected,)
         if not isinstance(result, kinds):
             self._fail(step, f"expected {expected.__name__}; got {result!r:.300}")
@@ -156,22 +184,23 @@ class Teller:
             self.steps[-1].problems.append(f"it does not hold that {fact}")
 
     def _run(
-        self,
-        actor: Actor,
-        text: str,
-        pattern: Pattern[P, Request[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, actor: Actor, text: str, pattern: str, run: Callable[[Store], T]
     ) -> tuple[Step, T | KeyfoldError]:
-        step = self._begin(f"{actor} {text}", pattern.name)
+        step = self._begin(f"{actor} {text}", pattern)
         store = self._store_of(actor)
         self._log.take()
         try:
-            result: T | KeyfoldError = store.run(pattern(*args, **kwargs))
+            result: T | KeyfoldError = run(store)
         except KeyfoldError as error:
             result = error
         step.calls = self._log.take()
         return step, result
+
+    def _finish(self, step: Step, result: T | KeyfoldError) -> T:
+        if isinstance(result, KeyfoldError):
+            self._fail(step, f"expected a result; got {result}")
+        step.outcome = count_of(count_items(result), "item")
+        return result
 
     def _begin(self, text: str, pattern: str | None = None) -> Step:
         step = Step(text, pattern)
