@@ -30,6 +30,7 @@ from keyfold.errors._declaring import (
     TransactionInvalid,
     UpdateInvalid,
     ValueInvalid,
+    WorkloadInvalid,
     WriteRefused,
 )
 from keyfold.errors._keys import (
@@ -263,6 +264,7 @@ __all__ = [
     "ValueInvalid",
     "VersionConflict",
     "WorkerFailed",
+    "WorkloadInvalid",
     "WriteRefused",
     "WrongTable",
 ]

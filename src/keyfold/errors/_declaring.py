@@ -52,6 +52,12 @@ class UpdateInvalid(_SubjectError):
     code = "update-invalid"
 
 
+class WorkloadInvalid(_SubjectError):
+    """A workload file cannot be read, or says something that does not fit the table."""
+
+    code = "workload-invalid"
+
+
 class WriteRefused(_SubjectError):
     """A write would violate the entity's declaration."""
 

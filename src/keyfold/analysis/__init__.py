@@ -1,0 +1,32 @@
+"""Analysis of a declared table: its workload, and what each of its access patterns does.
+
+`read_workload` says how the table is used, `find_sample` and `sample_database` what its items look
+like, and `profile_table` runs every pattern on that sample and counts.
+"""
+
+from __future__ import annotations
+
+from keyfold.analysis.profiles import (
+    MeasuredRun,
+    PatternProfile,
+    TableProfile,
+    profile_table,
+)
+from keyfold.analysis.samples import SampleData, find_sample, sample_database
+from keyfold.analysis.scratch import RecordedCall, ScratchTable
+from keyfold.analysis.workload import PatternUse, Workload, read_workload
+
+__all__ = [
+    "MeasuredRun",
+    "PatternProfile",
+    "PatternUse",
+    "RecordedCall",
+    "SampleData",
+    "ScratchTable",
+    "TableProfile",
+    "Workload",
+    "find_sample",
+    "profile_table",
+    "read_workload",
+    "sample_database",
+]

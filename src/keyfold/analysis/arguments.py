@@ -1,0 +1,142 @@
+"""Arguments with which a pattern can be run on sample data.
+
+A parameter that has the name of a field gets the field's value in one of the sample's entities. If
+the pattern does not find items by that field, it changes it: then it gets another value of the
+type. An entity is passed as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError
+
+from keyfold.analysis.variants import vary
+from keyfold.errors import KeyfoldError, PatternFailed, PatternUnexplained
+from keyfold.model import Entity, Pattern
+from keyfold.model._pattern_arguments import sample_for
+from keyfold.model._patterns import Parameter
+from keyfold.model._placeholders import Placeholder
+from keyfold.model._samples import samples_of
+from keyfold.model._schemas import EntitySchema
+
+# How many items patterns ask for that take a number of them.
+PAGE = 10
+_COUNTS = ("count", "limit", "n", "size", "page_size")
+
+Arguments = dict[str, Any]
+
+
+class ArgumentFinder:
+    """Finds arguments for a pattern; `given` has those that the workload names."""
+
+    def __init__(self, pattern: Pattern[..., Any], given: Mapping[str, Any]) -> None:
+        """Prepare to find arguments; raises ValueError for a given one that does not fit."""
+        self._pattern = pattern
+        wanted = [each for each in pattern.parameters if each.is_required or each.name in given]
+        self._given = {
+            each.name: _convert(each, given[each.name]) for each in wanted if each.name in given
+        }
+        self._free = [each for each in wanted if each.name not in given]
+        # The indexes that it reads: it finds items by their keys, and does not change them.
+        self._indexes = _indexes_read(pattern)
+
+    def from_entities(self, entities: Sequence[Entity]) -> Iterator[Arguments]:
+        """Yield arguments to try, the best first: values of the entities."""
+        seen: set[str] = set()
+        for entity in _sort(self._free, entities):
+            arguments = {**self._given, **self._take(entity, entities)}
+            if repr(arguments) not in seen:
+                seen.add(repr(arguments))
+                yield arguments
+
+    def from_example(self) -> Arguments:
+        """Return the arguments of the pattern's example, and samples of types for others."""
+        return {**self._given, **{each.name: self._guess(each) for each in self._free}}
+
+    def _take(self, entity: Entity, entities: Sequence[Entity]) -> Arguments:
+        """Return the arguments that an entity has; where it has none, those of others."""
+        found: Arguments = {}
+        for each in self._free:
+            if _is_entity(each.annotation):
+                same = isinstance(entity, each.annotation)
+                value = entity if same else _first_of(each.annotation, entities)
+            else:
+                values = (self._value_of(each, one) for one in (entity, *entities))
+                value = next((one for one in values if one is not None), None)
+            found[each.name] = self._guess(each) if value is None else value
+        return found
+
+    def _value_of(self, parameter: Parameter, entity: Entity) -> Any:
+        """Return the value of the field that a parameter names; None if there is none that fits."""
+        schema = type(entity).keyfold_schema()
+        name = _field_named(parameter.name, schema)
+        held = None if name is None else getattr(entity, name, None)
+        if held is None:
+            return None
+        keys = (schema.keys, *(schema.index_keys.get(index, ()) for index in self._indexes))
+        is_searched = any(name in part.fields for parts in keys for part in parts)
+        if not is_searched:
+            with suppress(ValueError, KeyfoldError):
+                return _convert(parameter, vary(held, 1))
+        with suppress(ValueError, KeyfoldError):
+            return _convert(parameter, held)
+        return None
+
+    def _guess(self, parameter: Parameter) -> Any:
+        if parameter.name in self._pattern.example:
+            return self._pattern.example[parameter.name]
+        if parameter.name in _COUNTS:
+            return PAGE
+        found = samples_of(parameter.annotation)
+        value = found[0] if found else sample_for(parameter.name, parameter.annotation)
+        return parameter.name if isinstance(value, Placeholder) else value
+
+
+def _indexes_read(pattern: Pattern[..., Any]) -> tuple[str, ...]:
+    try:
+        steps = pattern.explain().steps
+    except (PatternFailed, PatternUnexplained):
+        return ()
+    return tuple(dict.fromkeys(each.index for each in steps if each.index is not None))
+
+
+def _field_named(parameter: str, schema: EntitySchema) -> str | None:
+    names = (parameter, parameter.removesuffix("_id"), f"{parameter}_id")
+    return next((name for name in names if name in schema.fields), None)
+
+
+def _sort(free: Sequence[Parameter], entities: Sequence[Entity]) -> list[Entity]:
+    """Return the entities that have values for the most parameters first, in their order."""
+    names = {each.name for each in free}
+    kinds = tuple(each.annotation for each in free if _is_entity(each.annotation))
+
+    def rank(entity: Entity) -> int:
+        fields = len(names & type(entity).__pydantic_fields__.keys())
+        return -(fields + 10 * isinstance(entity, kinds))
+
+    return sorted(entities, key=rank)
+
+
+def _first_of(kind: type[Any], entities: Sequence[Entity]) -> Entity | None:
+    return next((each for each in entities if isinstance(each, kind)), None)
+
+
+def _is_entity(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Entity)
+
+
+def _convert(parameter: Parameter, value: Any) -> Any:
+    """Return a value as the parameter's type; raises ValueError."""
+    if isinstance(value, BaseModel):
+        return value
+    try:
+        return TypeAdapter(parameter.annotation).validate_python(value)
+    except PydanticSchemaGenerationError:
+        return value
+    except ValidationError as error:
+        fact = f"{value!r:.80} is not a value of {parameter.name}"
+        raise ValueError(fact) from error

@@ -1,0 +1,251 @@
+"""Profiles of patterns: the calls that each makes, and the units that they consume, by measuring.
+
+Every pattern runs on a scratch table with sample data, with several arguments; its writes are
+undone after each run. So index entries that move, unique values and transactions cost what they
+cost in the engine, for the items that are there before and after.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from pydantic import ValidationError
+
+from keyfold.analysis.arguments import ArgumentFinder
+from keyfold.analysis.samples import SampleData, fill, name_entity
+from keyfold.analysis.scratch import RecordedCall, ScratchTable
+from keyfold.analysis.sizes import TableSizes, estimate_sizes
+from keyfold.analysis.workload import PatternUse, Workload
+from keyfold.errors import KeyfoldError
+from keyfold.model import Entity, Pattern, Table
+from keyfold.store import Store
+from keyfold.values import Item
+
+_RUNS = 20
+_TRIES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One run of a pattern: its arguments, and the calls that it made."""
+
+    arguments: Mapping[str, Any]
+    calls: tuple[RecordedCall, ...]
+    # How many entities it returned.
+    returned: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternProfile:
+    """What a pattern does: its runs on sample data; none if `problem` says why it could not run."""
+
+    pattern: str
+    runs: tuple[MeasuredRun, ...]
+    problem: str | None = None
+
+    @property
+    def calls(self) -> tuple[RecordedCall, ...]:
+        """The calls of its first run, which is the most telling one."""
+        return self.runs[0].calls if self.runs else ()
+
+    @property
+    def read_units(self) -> float:
+        """The mean of the read units of a run, of table and indexes."""
+        return self._mean(lambda call: call.units if call.is_read else 0.0)
+
+    @property
+    def write_units(self) -> float:
+        """The mean of the write units of a run, of table and indexes."""
+        return self._mean(lambda call: 0.0 if call.is_read else call.units)
+
+    @property
+    def items_read(self) -> float:
+        """The mean number of items that a run reads."""
+        return self._mean(lambda call: call.scanned if call.is_read else 0.0)
+
+    @property
+    def items_returned(self) -> float:
+        """The mean number of entities that a run returns."""
+        return sum(run.returned for run in self.runs) / max(1, len(self.runs))
+
+    @property
+    def scans(self) -> bool:
+        """Whether it scans the table or an index, so that its units grow with it."""
+        return any(call.operation == "Scan" for call in self.calls)
+
+    def units_of(self, index: str | None, *, is_read: bool) -> float:
+        """Return the mean of the read or write units of the table (None) or of one index."""
+
+        def units(call: RecordedCall) -> float:
+            if call.is_read is not is_read:
+                return 0.0
+            return call.table_units if index is None else call.index_units.get(index, 0.0)
+
+        return self._mean(units)
+
+    def _mean(self, measure: Callable[[RecordedCall], float]) -> float:
+        total = sum(measure(call) for run in self.runs for call in run.calls)
+        return total / max(1, len(self.runs))
+
+
+@dataclass(frozen=True, slots=True)
+class TableProfile:
+    """The profiles of a table's patterns, and what was assumed to make them."""
+
+    table: Table
+    sample: SampleData
+    workload: Workload
+    patterns: Mapping[str, PatternProfile]
+    sizes: TableSizes
+    assumptions: tuple[str, ...]
+    # The items that the patterns ran on.
+    items: tuple[Item, ...]
+
+
+def profile_table(table: Table, sample: SampleData, workload: Workload) -> TableProfile:
+    """Run every pattern of a table on sample data, and return what each does."""
+    table.check()
+    with fill_scratch(table, sample, workload) as (scratch, assumptions):
+        entities = list(_decode_all(scratch))
+        patterns = {
+            name: profile_pattern(scratch, pattern, entities, workload.patterns[name])
+            for name, pattern in table.patterns.items()
+        }
+        items = tuple(scratch.scan())
+    sizes = estimate_sizes(table, sample, workload, items)
+    unmeasured = (
+        f"{each.pattern}: not measured: {each.problem}"
+        for each in patterns.values()
+        if each.problem
+    )
+    notes = (*sample.assumptions, *assumptions, *sizes.assumptions, *unmeasured)
+    scaled = {name: _scale_scans(each, sizes) for name, each in patterns.items()}
+    return TableProfile(table, sample, workload, scaled, sizes, notes, items)
+
+
+def _scale_scans(profile: PatternProfile, sizes: TableSizes) -> PatternProfile:
+    """Return a profile whose scans read as much as the table or index is expected to have."""
+    if not profile.scans:
+        return profile
+
+    def scale(call: RecordedCall) -> RecordedCall:
+        if call.operation != "Scan":
+            return call
+        factor = sizes.growth(call.index)
+        return replace(
+            call,
+            table_units=call.table_units * factor,
+            index_units={name: each * factor for name, each in call.index_units.items()},
+            scanned=round(call.scanned * factor),
+        )
+
+    runs = tuple(replace(run, calls=tuple(map(scale, run.calls))) for run in profile.runs)
+    return replace(profile, runs=runs)
+
+
+@contextmanager
+def fill_scratch(
+    table: Table, sample: SampleData, workload: Workload
+) -> Generator[tuple[ScratchTable, tuple[str, ...]]]:
+    """Open a scratch table that is filled with a sample; nothing in it has expired."""
+    moment = _earliest_expiry(table, sample)
+    with ScratchTable(table, clock=lambda: moment) as scratch:
+        yield scratch, fill(scratch, sample, workload)
+
+
+def profile_pattern(
+    scratch: ScratchTable, pattern: Pattern[..., Any], entities: Sequence[Entity], use: PatternUse
+) -> PatternProfile:
+    """Run a pattern with several arguments, and return the runs that succeeded."""
+    runs: list[MeasuredRun] = []
+    problem = ""
+    try:
+        finder = ArgumentFinder(pattern, use.arguments)
+    except ValueError as error:
+        return PatternProfile(pattern.name, (), str(error))
+    for arguments in islice(finder.from_entities(entities), _TRIES):
+        found = _try(scratch, pattern, arguments)
+        if isinstance(found, MeasuredRun):
+            runs.append(found)
+        else:
+            problem = problem or found
+        if len(runs) == _RUNS:
+            break
+    if not runs:
+        found = _try(scratch, pattern, finder.from_example())
+        if isinstance(found, MeasuredRun):
+            runs.append(found)
+        else:
+            problem = problem or found
+    # Runs that find something tell more than those that do not.
+    telling = [run for run in runs if run.returned] or runs
+    return PatternProfile(pattern.name, tuple(telling), None if telling else problem)
+
+
+def _try(
+    scratch: ScratchTable, pattern: Pattern[..., Any], arguments: Mapping[str, Any]
+) -> MeasuredRun | str:
+    """Run a pattern once and undo its writes; return the reason if it fails."""
+    try:
+        _remove(scratch.store, arguments)
+        scratch.take_calls()
+        result = scratch.store.run(pattern(**arguments))
+        return MeasuredRun(arguments, scratch.take_calls(), _count(result))
+    except KeyfoldError as error:
+        return str(error)
+    except ValidationError as error:
+        return f"{error.error_count()} of its values are invalid for {error.title}."
+    except (AttributeError, TypeError, ValueError, LookupError) as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        scratch.roll_back()
+
+
+def _remove(store: Store, arguments: Mapping[str, Any]) -> None:
+    """Delete the entities that are passed: a put is taken to write a new item."""
+    for each in arguments.values():
+        if isinstance(each, Entity):
+            store.run(type(each).delete(**_key_of(each)))
+
+
+def _key_of(entity: Entity) -> dict[str, Any]:
+    return {name: getattr(entity, name) for name in type(entity).keyfold_schema().key_fields}
+
+
+def _count(result: Any) -> int:
+    if result is None:
+        return 0
+    if isinstance(result, Entity):
+        return 1
+    try:
+        return len(result)
+    except TypeError:
+        return 1
+
+
+def _decode_all(scratch: ScratchTable) -> Iterator[Entity]:
+    for item in scratch.scan():
+        name = name_entity(scratch.table, item)
+        if name is None:
+            continue
+        try:
+            entity: Any = scratch.table.entities[name].decode(item)
+        except (KeyfoldError, ValidationError):
+            continue
+        if isinstance(entity, Entity):
+            yield entity
+
+
+def _earliest_expiry(table: Table, sample: SampleData) -> float:
+    """Return a time at which no item of the sample has expired: now, or before."""
+    times = [
+        float(item[table.ttl]["N"]) - 1
+        for item in sample.items
+        if table.ttl is not None and "N" in item.get(table.ttl, {})
+    ]
+    return min([time.time(), *times])

@@ -1,0 +1,65 @@
+"""Workload files, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from keyfold.analysis import PatternUse, read_workload
+from keyfold.errors import WorkloadInvalid
+from keyfold.model._expected_use import CallRate, Volume
+from tests.unit.analysis.library import table
+
+
+def test_without_a_file_a_workload_is_what_is_declared() -> None:
+    found = read_workload(table)
+    assert found.patterns["Get reader"] == PatternUse(CallRate(10, "10/s"), CallRate(40, "40/s"))
+    assert found.patterns["Add book"] == PatternUse()
+    assert found.volumes["Book"] == Volume()
+    assert found.source is None
+    assert found.has_rates
+
+
+def test_a_file_replaces_what_is_declared(tmp_path: Path) -> None:
+    file = tmp_path / "use.toml"
+    file.write_text(
+        '[patterns."Get reader"]\nrate = "1M/month"\nskew = 1.1\narguments = { reader = "bob" }\n'
+        '[entities.Book]\nitems = "20k"\n'
+    )
+    found = read_workload(table, file)
+    use = found.patterns["Get reader"]
+    assert use.rate is not None
+    assert use.rate.per_month == 1_000_000
+    assert use.peak == CallRate(40, "40/s")
+    assert (use.skew, use.arguments) == (1.1, {"reader": "bob"})
+    assert found.volumes["Book"] == Volume(items=20_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        (
+            "[patterns.'Get raeder']",
+            r"patterns: 'Get raeder' is unknown. Did you mean 'Get reader'",
+        ),
+        ("[entities.Author]", "entities: 'Author' is unknown. There are Reader, Loan, Book"),
+        ("[pattern]", "'pattern' is unknown. Did you mean 'patterns'"),
+        ("[patterns.'Get reader']\nrates = 1", "'rates' is unknown. Did you mean 'rate'"),
+        ("[patterns.'Get reader']\nrate = 'often'", "'often' is not a rate"),
+        ("[patterns.'Get reader']\nrate = '90/s'", "its peak .40/s. is lower than its rate .90/s."),
+        ("[entities.Book]\nitems = [1]", "entities.Book"),
+        ("patterns = 3", "patterns: got 3. Write a TOML table"),
+        ("[", "it is not TOML"),
+    ],
+)
+def test_faults_name_the_place_and_the_nearest_name(tmp_path: Path, text: str, fact: str) -> None:
+    file = tmp_path / "use.toml"
+    file.write_text(text)
+    with pytest.raises(WorkloadInvalid, match=fact):
+        read_workload(table, file)
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WorkloadInvalid, match=r"none.toml: it cannot be read: No such file"):
+        read_workload(table, tmp_path / "none.toml")
