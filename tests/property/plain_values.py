@@ -40,13 +40,17 @@ def is_in_range(number: Decimal) -> bool:
 
 
 def in_stored_form(value: Value) -> Value:
-    """Return a value as it is stored: numbers in canonical form, everything else unchanged."""
+    """Return a value as it is stored: numbers in canonical form, and sets sorted."""
     ((kind, data),) = value.items()
     match kind:
         case "N":
             return {"N": print_number(number_of(data))}
         case "NS":
-            return {"NS": [print_number(number_of(each)) for each in data]}
+            return {"NS": [print_number(each) for each in sorted(map(number_of, data))]}
+        case "SS":
+            return {"SS": sorted(data, key=str.encode)}
+        case "BS":
+            return {"BS": sorted(data)}
         case "L":
             return {"L": [in_stored_form(each) for each in data]}
         case "M":

@@ -40,6 +40,7 @@ from keyfold.values import (
     AttributeValue,
     Item,
     add_numbers,
+    sort_members,
     subtract_numbers,
     value_size_bytes,
 )
@@ -291,7 +292,8 @@ def add_to(
         if kind == "L":
             return {"L": [*present, *data]}
         known = set(present)
-        return {kind: [*present, *(member for member in data if member not in known)]}
+        new = [member for member in data if member not in known]
+        return {kind: sort_members(kind, [*present, *new])} if new else current
     raise ValidationException(mismatch)
 
 

@@ -34,6 +34,7 @@ from keyfold.values.order import (
     prefix_end,
     terminate_part,
 )
+from keyfold.values.set_order import sort_members
 from keyfold.values.sizes import (
     MAX_ITEM_BYTES,
     item_size_bytes,
@@ -61,6 +62,7 @@ __all__ = [
     "number_size_bytes",
     "prefix_end",
     "restore_binaries",
+    "sort_members",
     "subtract_numbers",
     "terminate_part",
     "text_size_bytes",

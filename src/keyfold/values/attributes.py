@@ -1,8 +1,8 @@
 """Validation of attribute values, and conversion to the canonical form the engine stores.
 
 Normalising checks a value by DynamoDB's rules and returns it with canonical numbers,
-canonical base64 for binaries, and its size. A value that is already canonical is returned
-unchanged, so an ordinary item costs one walk and no copy.
+canonical base64 for binaries, sorted sets, and its size. A value that is already canonical is
+returned unchanged, so an ordinary item costs one walk and no copy.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import orjson
 from keyfold.errors import SerializationException, ValidationException
 from keyfold.values._types import AttributeValue, Item
 from keyfold.values.numbers import is_plain_number, normalise_number, number_size_bytes
+from keyfold.values.set_order import sort_members
 from keyfold.values.sizes import (
     CONTAINER_BYTES,
     ELEMENT_BYTES,
@@ -91,8 +92,12 @@ def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
             elif "SS" in value:
                 data = value["SS"]
                 # The join below raises TypeError unless every member is a string.
-                if data.__class__ is list and len(set(data)) == len(data) > 0:
+                if data.__class__ is list and len(members := sorted(set(data))) == len(data) > 0:
                     texts += data
+                    if members != data:
+                        if changed is None:
+                            changed = dict(item)
+                        changed[name] = {"SS": members}
                     continue
         elif value is None:
             raise ValidationException(_EMPTY)
@@ -237,7 +242,7 @@ def _string_set(data: Any, depth: int) -> tuple[list[str], int]:  # noqa: ARG001
     if len(set(members)) != len(members):
         listed = ", ".join(members)
         raise ValidationException(_INVALID + f"Input collection [{listed}] contains duplicates.")
-    return members, size
+    return _in_order("SS", members, members), size
 
 
 def _number_set(data: Any, depth: int) -> tuple[list[str], int]:
@@ -247,7 +252,7 @@ def _number_set(data: Any, depth: int) -> tuple[list[str], int]:
     numbers = [_number(member, depth)[0] for member in members]
     if len(set(numbers)) != len(numbers):
         raise ValidationException("Input collection contains duplicates")
-    return (members if numbers == members else numbers), sum(map(number_size_bytes, numbers))
+    return _in_order("NS", numbers, members), sum(map(number_size_bytes, numbers))
 
 
 def _binary_set(data: Any, depth: int) -> tuple[list[str], int]:
@@ -259,7 +264,13 @@ def _binary_set(data: Any, depth: int) -> tuple[list[str], int]:
         listed = ", ".join(texts)
         message = f"Input collection [{listed}]of type BS contains duplicates."
         raise ValidationException(_INVALID + message)
-    return (members if texts == members else texts), sum(map(base64_size_bytes, texts))
+    return _in_order("BS", texts, members), sum(map(base64_size_bytes, texts))
+
+
+def _in_order(kind: str, members: list[str], given: list[Any]) -> list[str]:
+    """Return the sorted members of a set: `given` if they are equal to it, since it is not copied."""
+    ordered = sort_members(kind, members)
+    return given if ordered == given else ordered
 
 
 def _members(data: Any) -> list[Any]:

@@ -117,7 +117,7 @@ def test_a_map_that_loses_its_last_member_stays() -> None:
         ("ADD a :n2, b :n", {"a": {"N": "3"}, "b": {"N": "1"}}),
         ("ADD ss :ss", {"ss": {"SS": ["a", "b", "x"]}}),
         ("ADD ns :ns", {"ns": {"NS": ["1", "2", "3"]}}),
-        ("ADD b :ss", {"b": {"SS": ["x", "a"]}}),
+        ("ADD b :ss", {"b": {"SS": ["a", "x"]}}),
         ("DELETE ss :ss", {"ss": {"SS": ["b"]}}),
         ("DELETE ss :all", {"ss": {}}),
         ("DELETE zz :ss", {}),

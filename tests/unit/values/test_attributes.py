@@ -184,9 +184,29 @@ def test_nulls_and_unknown_types_count_as_absent(given: Any, kept: dict[str, Any
     assert normalise_value(given)[0] == kept
 
 
-def test_the_order_of_sets_and_duplicates_in_lists_are_kept() -> None:
-    value = {"L": [{"S": "b"}, {"S": "b"}, {"SS": ["b", "a"]}]}
+def test_the_order_of_lists_and_their_duplicates_are_kept() -> None:
+    value = {"L": [{"S": "b"}, {"S": "b"}, {"S": "a"}]}
     assert normalise_value(value)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "ordered"),
+    [
+        # By UTF-8 bytes: UTF-16, as in Java, has the last two the other way round.
+        ("SS", ["", "B", "a", "aa", "é", "\uffff", "\U0001f600"]),
+        ("NS", ["-10", "-9.5", "-1", "0", "0.5", "9", "10", "1" + "0" * 125]),
+        # By bytes: base64 has another order.
+        ("BS", ["", "AA==", "AAA=", "Kw==", "aQ==", "+w==", "/w=="]),
+    ],
+)
+def test_members_of_sets_are_sorted(kind: str, ordered: list[str]) -> None:
+    given = {"a": {kind: ordered[::-1]}, "m": {"M": {"b": {kind: ordered[::-1]}}}, "s": {"S": "x"}}
+    before = deepcopy(given)
+    normal, _ = normalise_item(given)
+    expected = {kind: ordered}
+    assert normal == {"a": expected, "m": {"M": {"b": expected}}, "s": {"S": "x"}}
+    assert normalise_value({"L": [{kind: ordered[::-1]}]})[0] == {"L": [expected]}
+    assert given == before
 
 
 class Colour(StrEnum):
