@@ -34,6 +34,7 @@ from keyfold.capacity.units import (
     WRITE_UNIT_BYTES,
     UnitKind,
     read_units,
+    scan_units,
     write_units,
 )
 
@@ -56,6 +57,7 @@ __all__ = [
     "partition_units_per_second",
     "read_units",
     "refill",
+    "scan_units",
     "take",
     "throttling_reason",
     "write_units",

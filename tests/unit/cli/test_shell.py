@@ -246,10 +246,10 @@ def test_keys_can_be_listed_by_prefix(ask: Ask) -> None:
     outcome = ask("json on", "keys Shop", "keys Shop USER#b", "keys day-log 7")
     every, some, numbers = json_documents(outcome)
     assert sorted(every["keys"]) == ["USER#ada", "USER#bob o'hara"]
-    assert (every["all"], every["capacity_units"]) == (True, 0.5)
+    assert (every["all"], every["capacity_units"]) == (True, 2.0)
     assert some["keys"] == ["USER#bob o'hara"]
     assert sorted(numbers["keys"]) == ["7", "70"]
-    assert ask("keys Shop USER#bob o").out == "USER#bob o'hara\n1 key, 0.5 capacity units\n"
+    assert ask("keys Shop USER#bob o").out == "USER#bob o'hara\n1 key, 2 capacity units\n"
 
 
 def test_patterns_and_help_are_shown(ask: Ask) -> None:

@@ -103,7 +103,7 @@ def test_items_are_printed_as_json_in_the_form_of_the_api(run: Run, file: Path) 
     assert json.loads(outcome.out) == {
         "items": [{"sk": {"S": "O#1"}}, {"sk": {"S": "O#2"}, "raw": {"B": "aGk="}}],
         "next": None,
-        "capacity_units": 0.5,
+        "capacity_units": 2.0,
     }
 
 

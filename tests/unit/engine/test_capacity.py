@@ -1,4 +1,4 @@
-"""Capacity that a transaction consumes, in total and per table and index."""
+"""Capacity that transactions and scans consume, in total and per table and index."""
 
 from __future__ import annotations
 
@@ -86,14 +86,15 @@ def test_each_table_and_each_index_is_charged_separately(engine: Engine) -> None
         },
         _put(OTHERS, _item("a")),
     )
-    # In the index one entry is added, and another moves: one removal and one addition.
+    # In the index one entry is added, and another moves: one removal and one addition. They are
+    # not doubled: a transaction writes twice to the table only.
     assert consumed == [
         {"TableName": OTHERS, **_units(2, "Write"), "Table": _units(2, "Write")},
         {
             "TableName": TABLE,
-            **_units(12, "Write"),
+            **_units(9, "Write"),
             "Table": _units(6, "Write"),
-            "GlobalSecondaryIndexes": {"by-a": _units(6, "Write")},
+            "GlobalSecondaryIndexes": {"by-a": _units(3, "Write")},
         },
     ]
 
@@ -109,7 +110,7 @@ def test_a_write_is_charged_for_the_larger_of_old_and_new_item(engine: Engine) -
 def test_total_reports_only_the_sum_and_none_reports_nothing(engine: Engine) -> None:
     member = _put(TABLE, _item("a", a={"S": "x"}))
     assert _write(engine, member, ReturnConsumedCapacity="TOTAL") == [
-        {"TableName": TABLE, **_units(4, "Write")}
+        {"TableName": TABLE, **_units(3, "Write")}
     ]
     for level in (None, "NONE"):
         request = {"TransactItems": [member], "ReturnConsumedCapacity": level}
@@ -119,7 +120,7 @@ def test_total_reports_only_the_sum_and_none_reports_nothing(engine: Engine) -> 
 def test_a_repeated_token_is_charged_as_a_read(engine: Engine) -> None:
     members = [_put(OTHERS, _item("a", 3 * 1_024)), _put(TABLE, _item("b", a={"S": "x"}))]
     first = _write(engine, *members, ClientRequestToken="token")
-    assert [each["CapacityUnits"] for each in first] == [6, 4]
+    assert [each["CapacityUnits"] for each in first] == [6, 3]
     assert _write(engine, *members, ClientRequestToken="token") == [
         {"TableName": name, **_units(2, "Read"), "Table": _units(2, "Read")}
         for name in (OTHERS, TABLE)
@@ -183,5 +184,51 @@ def test_an_item_that_is_invalid_for_an_index_costs_nothing_in_it() -> None:
         assert index_units(update("kept", "SET b = :value", {"S": "x"})) == {}
         assert index_units({"Delete": {"TableName": TABLE, "Key": _key("deleted")}}) == {}
         mend = update("mended", "SET a = :value", {"S": "x"})
-        assert index_units(mend) == {"by-a": _units(2, "Write")}
+        assert index_units(mend) == {"by-a": _units(1, "Write")}
         assert engine.verify() == []
+
+
+def _scan(engine: Engine, **more: Any) -> float:
+    request = {"TableName": TABLE, "ReturnConsumedCapacity": "TOTAL", **more}
+    return engine.execute("Scan", request)["ConsumedCapacity"]["CapacityUnits"]
+
+
+def test_a_scan_of_a_small_table_costs_the_minimum_of_four_partitions(engine: Engine) -> None:
+    assert _scan(engine) == 2
+    put(engine, "a", a={"S": "x"})
+    put(engine, "b", a={"S": "x"})
+    assert (_scan(engine), _scan(engine, ConsistentRead=True)) == (2, 4)
+    assert _scan(engine, IndexName="by-a") == 2
+    assert _scan(engine, FilterExpression="attribute_exists(nothing)") == 2
+
+
+def test_a_scan_of_a_larger_table_costs_its_size(engine: Engine) -> None:
+    for name in "abcde":
+        engine.execute("PutItem", {"TableName": TABLE, "Item": _item(name, 4 * 1_024)})
+    assert (_scan(engine), _scan(engine, ConsistentRead=True)) == (2.5, 5)
+
+
+def test_a_page_or_segment_of_a_scan_costs_its_size(engine: Engine) -> None:
+    for name in "ab":
+        put(engine, name)
+    assert _scan(engine, Limit=1) == 0.5
+    assert [_scan(engine, Segment=place, TotalSegments=2) for place in (0, 1)] == [0.5, 0.5]
+    start = {"TableName": TABLE, "Limit": 1}
+    last = engine.execute("Scan", start)["LastEvaluatedKey"]
+    assert _scan(engine, ExclusiveStartKey=last) == 0.5
+
+
+def test_a_scan_of_a_provisioned_table_costs_the_minimum_of_its_partitions() -> None:
+    with Engine.open(":memory:", clock=Clock(), upkeep_seconds=None) as engine:
+        for reads, units in ((5, 0.5), (7_000, 1.5)):
+            throughput = {"ReadCapacityUnits": reads, "WriteCapacityUnits": 5}
+            engine.execute(
+                "CreateTable",
+                {
+                    **CREATE,
+                    "TableName": f"For{reads}",
+                    "BillingMode": "PROVISIONED",
+                    "ProvisionedThroughput": throughput,
+                },
+            )
+            assert _scan(engine, TableName=f"For{reads}") == units

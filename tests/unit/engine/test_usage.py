@@ -151,7 +151,8 @@ def test_a_clock_that_steps_back_adds_no_units(engine: Engine, clock: Clock) -> 
 
 @pytest.mark.parametrize("operation", ["Query", "Scan", "GetItem", "ExecuteStatement"])
 def test_every_read_operation_respects_the_maximum(engine: Engine, operation: str) -> None:
-    _limit(engine, MaxReadRequestUnits=1)
+    # A scan costs the minimum of four partitions.
+    _limit(engine, MaxReadRequestUnits=4 if operation == "Scan" else 1)
 
     def read() -> None:
         if operation == "Query":
@@ -273,7 +274,7 @@ def test_a_statement_on_an_index_uses_its_maximum(engine: Engine) -> None:
 
 
 def test_an_index_has_its_own_maximums(engine: Engine, clock: Clock) -> None:
-    _limit_index(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
+    _limit_index(engine, MaxReadRequestUnits=4, MaxWriteRequestUnits=1)
     _put(engine, genre={"S": "jazz"})
     with pytest.raises(ThrottlingException) as caught:
         _put(engine, genre={"S": "blues"})

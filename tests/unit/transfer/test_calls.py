@@ -39,9 +39,9 @@ def test_consumed_capacity_is_counted_and_limited_to_the_rate() -> None:
         request = {"TableName": "Shop", "ReturnConsumedCapacity": "TOTAL", "ConsistentRead": True}
         for _ in range(3):
             caller.call("Scan", request)
-        assert caller.units == 3.0
-    # The bucket starts with half a unit; each call takes one.
-    assert time.slept == [1.0, 2.0]
+        assert caller.units == 12.0
+    # The bucket starts with half a unit; each call takes four, and waits for what the last took.
+    assert time.slept == [7.0, 8.0]
 
 
 def test_the_error_about_a_missing_table_lists_the_existing_ones() -> None:

@@ -36,10 +36,13 @@ class TableUse:
     def add_change(
         self, old: Item | None, old_size: int, new: Item | None, new_size: int, factor: int
     ) -> None:
-        """Count the change of one item, in the table and in each index that it touches."""
+        """Count the change of one item, in the table and in each index that it touches.
+
+        `factor` is that of a transaction, which writes twice to the table, but once to each index.
+        """
         self.units += factor * write_units(new_size, old_size)
         for index in self.table.indexes.values():
-            self.add_index(index.name, factor * _index_write_units(index, old, new))
+            self.add_index(index.name, _index_write_units(index, old, new))
         for vector in self.table.vectors.values():
             written = vector.write_bytes(old, new)
             if written:

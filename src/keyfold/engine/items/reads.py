@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.capacity import read_units
+from keyfold.capacity import read_units, scan_units
 from keyfold.engine.items.consumed_capacity import CapacityMeter
+from keyfold.engine.items.keys import END
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.work import (
     INLINE_BYTES,
@@ -21,6 +22,7 @@ from keyfold.engine.items.work import (
 )
 from keyfold.engine.storage import Span, Storage
 from keyfold.engine.tables.table import EngineIndex, EngineTable
+from keyfold.engine.tables.throughput import count_initial_partitions
 from keyfold.values import Item, item_size_bytes
 
 PAGE_BYTES = 1 << 20
@@ -231,7 +233,7 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
             size = row_bytes
             read_bytes += size
             work_left -= len(value) * (1 + query.weight)
-            found = item
+            found = held = item
             if partial and index is not None:
                 held = index.project(item)
                 size = item_size_bytes(held)
@@ -243,7 +245,8 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
             page.scanned_bytes += size
             if query.table.monitor is not None:
                 _count_keys(query, [item])
-            if holds is None or holds(found):
+            # A filter sees what the index holds, even if the item is read from the table as well.
+            if holds is None or holds(held):
                 items.append(found if project is None else project(found))
             if page.scanned == limit or page.scanned_bytes >= query.max_bytes or work_left <= 0:
                 page.last = value
@@ -264,9 +267,28 @@ def _count_keys(query: PageQuery, items: list[Item]) -> None:
 
 def _count_units(query: PageQuery, page: _Page, meter: CapacityMeter) -> None:
     use = meter.use_of(query.table)
-    units = read_units(page.scanned_bytes, is_consistent=query.is_consistent)
+    if page.last is None and query.span == Span(b"", END, column=query.span.column):
+        units = scan_units(
+            page.scanned_bytes,
+            is_consistent=query.is_consistent,
+            partitions=_count_partitions(query.table, query.through),
+        )
+    else:
+        units = read_units(page.scanned_bytes, is_consistent=query.is_consistent)
     if query.through is None:
         use.units += units
         return
     use.add_index(query.through.name, units)
     use.units += page.fetched_units
+
+
+def _count_partitions(table: EngineTable, index: EngineIndex | None) -> int:
+    """Return the number of partitions that a new table or global index has; see `scan_units`."""
+    body = table.body
+    mode = body["billing_mode"]
+    if index is None or not index.is_global:
+        return count_initial_partitions(
+            body["settings"].get("WarmThroughput"), mode, body["throughput"]
+        )
+    (found,) = (each for each in body["indexes"] if each["name"] == index.name)
+    return count_initial_partitions(found.get("warm"), mode, found.get("throughput"))

@@ -75,10 +75,13 @@ def resolve_selection(
     index: EngineIndex | None,
     projection: Projection | None,
     condition: BoundCondition | None,
+    *,
+    is_keyed: bool = True,
 ) -> Selection:
     """Return the selection of a Query or Scan.
 
-    Raises ValidationException if it needs attributes that the index does not project.
+    Raises ValidationException if it needs attributes that the index does not project. A read that
+    is not keyed, which is a scan, may filter by such attributes: no entry has them.
     """
     select = request.get("Select")
     selection = Selection(
@@ -90,7 +93,7 @@ def resolve_selection(
     )
     if index is None or index.projected is None:
         return selection
-    if condition is not None:
+    if condition is not None and is_keyed:
         missing = _unprojected(index, condition.attributes)
         if missing:
             raise ValidationException(

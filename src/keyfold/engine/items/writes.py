@@ -106,7 +106,7 @@ class WriteOutcome(NamedTuple):
         return self.new is not None or self.old_value is not None
 
     def charge(self, use: TableUse, factor: int = 1) -> None:
-        """Add the capacity that this write consumes, `factor` times."""
+        """Add the capacity that this write consumes: `factor` times in the table itself."""
         use.add_change(self.old, self.old_size, self.new, self.new_size, factor)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from keyfold.api.expression_use import check_not_mixed
 from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import CapacityMeter
@@ -32,6 +33,7 @@ def batch_get_item(
     """Return items of several tables by key; keys beyond 16 MB are returned as unprocessed."""
     wanted: dict[str, dict[str, Any]] = request["RequestItems"]
     prepared = {name: _prepare(each) for name, each in wanted.items()}
+    _check_alike(wanted)
     if sum(len(keys) for keys, _ in prepared.values()) > MAX_KEYS:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
@@ -79,6 +81,18 @@ def batch_get_item(
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     meter.report_all(response)
     return response
+
+
+def _check_alike(wanted: dict[str, dict[str, Any]]) -> None:
+    """Raise ValidationException for an expression for one table and AttributesToGet for another."""
+    if len(wanted) > 1:
+        given = {
+            name: value
+            for each in wanted.values()
+            for name, value in each.items()
+            if value is not None
+        }
+        check_not_mixed("BatchGetItem", given)
 
 
 def _prepare(request: dict[str, Any]) -> tuple[list[Item], Projection | None]:

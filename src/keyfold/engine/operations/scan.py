@@ -32,7 +32,9 @@ def scan(context: EngineContext, request: dict[str, Any], rendering: Rendering) 
     table = context.catalog.find(request["TableName"])
     index = find_index(table, request, "Scan")
     check_paths(table, parameters.filter, parameters.projection)
-    selection = resolve_selection(request, index, parameters.projection, parameters.filter)
+    selection = resolve_selection(
+        request, index, parameters.projection, parameters.filter, is_keyed=False
+    )
     column = None if index is None else index.column
     span = Span(low, high, column=column)
     if start is not None:

@@ -53,7 +53,7 @@ def transact_get_items(
         count_read(table, key, size, is_consistent=True, factor=TRANSACTION_FACTOR)
         if meter.is_on:
             meter.use_of(table).units += TRANSACTION_FACTOR * read_units(size, is_consistent=True)
-        responses.append({} if row is None else {"Item": _render(row, projection, rendering)})
+        responses.append(_respond(row, projection, rendering))
     response: dict[str, Any] = {"Responses": responses}
     meter.report_all(response, "Read")
     return response
@@ -91,7 +91,13 @@ def _find_target(
     return table, row_key
 
 
-def _render(row: Row, projection: Projection | None, rendering: Rendering) -> Any:
+def _respond(
+    row: Row | None, projection: Projection | None, rendering: Rendering
+) -> dict[str, Any]:
+    """Return the response to one Get, which has no Item if nothing is found of it."""
+    if row is None:
+        return {}
     if projection is None:
-        return rendering.stored(row[0])
-    return rendering.item(projection.apply(orjson.loads(row[0])))
+        return {"Item": rendering.stored(row[0])}
+    item = projection.apply(orjson.loads(row[0]))
+    return {"Item": rendering.item(item)} if item else {}

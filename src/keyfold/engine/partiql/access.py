@@ -185,6 +185,17 @@ def find_ranges(
     return Ranges(tuple(spans), len(groups))
 
 
+def names_partition(schema: KeySchema, where: Condition | None) -> bool:
+    """Return whether a condition that must hold, outside of any OR, names partitions by `=` or IN.
+
+    The service calls such a read keyed, and refuses to filter it by what an index does not project.
+    """
+    for part in _conjuncts(where):
+        if not isinstance(part, Or) and _leaf_branches(part, schema)[0].partition is not None:
+            return True
+    return False
+
+
 def _check_values(schema: KeySchema, branch: _Branch, index: str | None) -> None:
     assert branch.partition is not None
     given = [(schema.partition[0], branch.partition)]

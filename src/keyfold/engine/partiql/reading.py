@@ -15,7 +15,7 @@ from keyfold.engine.items.reads import PageQuery, cursor_key, read_spans
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.selection import find_index, read_start_key, resolve_selection
 from keyfold.engine.items.spans import resume_span
-from keyfold.engine.partiql.access import find_one_key, find_ranges
+from keyfold.engine.partiql.access import find_one_key, find_ranges, names_partition
 from keyfold.engine.partiql.tokens import INVALID_TOKEN, ReadPosition, read_token, write_token
 from keyfold.engine.partiql.translation import as_validation_error, bind_where, path_of
 from keyfold.engine.storage import Span
@@ -79,7 +79,8 @@ def read_page_of(
     target = _find_target(prepared, select, table, index)
     spans = _find_spans(target, select)
     projection = None if target.columns is None else target.columns.projection
-    selection = resolve_selection({}, index, projection, target.condition)
+    is_keyed = index is not None and names_partition(index.key, target.where)
+    selection = resolve_selection({}, index, projection, target.condition, is_keyed=is_keyed)
     page = PageQuery(
         table=table,
         through=index,

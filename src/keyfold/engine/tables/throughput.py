@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from keyfold.capacity import ON_DEMAND_UNITS
+from keyfold.capacity import ON_DEMAND_UNITS, count_partitions
 from keyfold.errors import ValidationException
 from keyfold.values.wording import INVALID
 
@@ -105,6 +105,18 @@ def merge_throughput(before: dict[str, Any] | None, given: dict[str, Any]) -> di
     """Return the throughput after a change, which may omit members that stay the same."""
     known = {name: units for name, units in given.items() if units is not None}
     return {**(before or {}), **known}
+
+
+def count_initial_partitions(
+    warm: dict[str, Any] | None, mode: str, provisioned: dict[str, Any] | None
+) -> int:
+    """Return the number of partitions that the throughput of a table or global index requires."""
+    units = describe_warm(warm or {}, mode, provisioned, "ACTIVE")
+    return count_partitions(
+        0,
+        read_units_per_second=units["ReadUnitsPerSecond"],
+        write_units_per_second=units["WriteUnitsPerSecond"],
+    )
 
 
 def describe_warm(
