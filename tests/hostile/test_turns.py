@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from keyfold.engine import Engine
+from keyfold.engine import NO_DEADLINE, Deadline, Engine
 from keyfold.errors import KeyfoldError
 from keyfold.wire.server._answers import AMZ_JSON
 from keyfold.wire.server._lanes import Lane
@@ -43,9 +43,11 @@ class Recorder(Engine):
 
     threads: list[str]
 
-    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+    def execute_parsed(
+        self, operation: str, request: Any, deadline: Deadline = NO_DEADLINE
+    ) -> dict[str, Any]:
         self.threads.append(threading.current_thread().name)
-        return super().execute_parsed(operation, request)
+        return super().execute_parsed(operation, request, deadline)
 
 
 @pytest.fixture
@@ -213,6 +215,83 @@ def test_what_a_client_spends_is_forgotten_by_halves() -> None:
     lane.submit(lambda: None, client)
     lane.stop()
     assert client.spent_seconds == 4.0
+
+
+class HeldLane:
+    """A lane whose work lasts until the test releases it, and the names of what has begun."""
+
+    def __init__(self, threads: int) -> None:
+        self.now = 0.0
+        self.lane = Lane("test", threads, lambda: self.now)
+        self.begun: list[str] = []
+        self._changed = threading.Condition()
+        self._released: set[str] = set()
+
+    def submit(self, name: str, owner: str, client: Client | None = None) -> None:
+        def work() -> None:
+            with self._changed:
+                self.begun.append(name)
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: name in self._released)
+
+        self.lane.submit(work, client or Client(), owner)
+
+    def wait_for(self, count: int) -> list[str]:
+        """Wait until so many have begun, and return their names."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.begun) >= count, timeout=60)
+            return self.begun[:]
+
+    def release(self, *names: str) -> None:
+        with self._changed:
+            self._released.update(names)
+            self._changed.notify_all()
+
+
+def test_many_connections_of_one_owner_leave_a_thread_for_others() -> None:
+    held = HeldLane(threads=4)
+    greedy = [f"greedy {number}" for number in range(50)]
+    for name in greedy:
+        held.submit(name, "192.0.2.1")
+    assert sorted(held.wait_for(4)) == sorted(greedy[:4])
+    held.submit("polite", "192.0.2.2")
+    assert held.wait_for(5)[4] == "polite", "it does not wait for any of the fifty"
+    held.release("polite", *greedy)
+    held.lane.stop()
+    assert sorted(held.begun) == sorted(["polite", *greedy]), "nothing is lost"
+
+
+def test_owners_take_turns_however_many_connections_they_have() -> None:
+    held = HeldLane(threads=1)
+    held.submit("first", "a")
+    held.wait_for(1)
+    for number in range(20):
+        held.submit(f"a{number}", "a")
+    held.submit("hold", "z")
+    held.wait_for(2)
+    for number in range(3):
+        held.submit(f"b{number}", "b")
+    running = "first"
+    for count in range(3, 9):
+        # Each takes a second.
+        held.now += 1.0
+        held.release(running)
+        running = held.wait_for(count)[-1]
+    assert held.begun[2:] == ["b0", "a0", "b1", "a1", "b2", "a2"]
+    held.release("hold", *(f"a{number}" for number in range(20)))
+    held.lane.stop()
+
+
+def test_work_that_has_not_begun_can_be_discarded() -> None:
+    held = HeldLane(threads=1)
+    held.submit("runs", "a")
+    held.wait_for(1)
+    for number in range(10):
+        held.submit(f"waits {number}", "a")
+    assert held.lane.discard() == 10
+    held.release("runs")
+    held.lane.stop()
+    assert held.begun == ["runs"]
 
 
 class CommitRecorder(Engine):

@@ -12,11 +12,14 @@ from keyfold.api import TableKeyNames
 from keyfold.engine.engine import Engine
 from keyfold.engine.file_copies import FileCopy, backup_file, restore_file
 from keyfold.engine.insights.hot_keys import HotKey
+from keyfold.engine.items.deadlines import NO_DEADLINE, Deadline
 from keyfold.engine.items.work import NeedsThread
 from keyfold.engine.storage import Durability
 from keyfold.engine.verify import Problem
 
 __all__ = [
+    "NO_DEADLINE",
+    "Deadline",
     "Durability",
     "Engine",
     "FileCopy",

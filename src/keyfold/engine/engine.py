@@ -21,6 +21,7 @@ from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.hot_keys import HotKey
 from keyfold.engine.insights.usage import UsageMonitors
+from keyfold.engine.items.deadlines import NO_DEADLINE, Deadline
 from keyfold.engine.items.expiry import GRACE_IN_FILES, GRACE_IN_MEMORY
 from keyfold.engine.items.responses import (
     InlineRendering,
@@ -249,12 +250,16 @@ class Engine:
         """
         return orjson.dumps(self._execute(operation, parse_body(body), _WIRE))
 
-    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+    def execute_parsed(
+        self, operation: str, request: Any, deadline: Deadline = NO_DEADLINE
+    ) -> dict[str, Any]:
         """Execute one operation whose JSON is already parsed, for the server.
 
-        Returns a response for `orjson.dumps`: items may be fragments, copied from storage.
+        Returns a response for `orjson.dumps`: items may be fragments, copied from storage. A page
+        ends early at the `deadline`; other reads that take as long raise InternalServerError.
         """
-        return self._execute(operation, request, _WIRE)
+        rendering = _WIRE if deadline is NO_DEADLINE else WireRendering(deadline)
+        return self._execute(operation, request, rendering)
 
     def read_inline(self, operation: str, request: Any) -> dict[str, Any]:
         """Execute a read as `execute_parsed` does, on the server's event loop.

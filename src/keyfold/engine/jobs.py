@@ -7,6 +7,7 @@ process or the next.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from keyfold.engine.bulk.bulk_job import BulkPutter
     from keyfold.engine.bulk.import_job import Importer
 
-# The number of batches that run before the response.
+# How many batches run before the response, and until when one may begin.
 BATCHES_AT_ONCE = 50
+SECONDS_AT_ONCE = 2.0
 
 # Runs one batch of the job of this name; returns whether it was the last.
 Batch = Callable[[str], bool]
@@ -43,8 +45,11 @@ class Jobs:
         clock: Clock,
         buckets: Buckets,
         write_checks: Mapping[str, WriteCheck],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
+        self._monotonic = monotonic
         self._write_checks = write_checks
         self._importer: Importer | None = None
         self._bulk_putter: BulkPutter | None = None
@@ -87,8 +92,13 @@ class Jobs:
         The job is in the file already, so errors are suppressed: upkeep retries, and meets them
         again.
         """
+        ends_at = self._monotonic() + SECONDS_AT_ONCE
         with suppress(KeyfoldError, RowsChanged, Unreadable):
-            return any(self._batches[kind](name) for _ in range(BATCHES_AT_ONCE))
+            for _ in range(BATCHES_AT_ONCE):
+                if self._batches[kind](name):
+                    return True
+                if self._monotonic() >= ends_at:
+                    break
         return False
 
     def run_all(self, is_stopping: Callable[[], bool]) -> None:

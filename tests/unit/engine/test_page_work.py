@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.items import reads, work
+from keyfold.engine.items import reads
 
 TABLE: dict[str, Any] = {
     "TableName": "Rows",
@@ -60,8 +60,8 @@ def pages(engine: Engine, request: dict[str, Any]) -> list[list[str]]:
 def test_a_page_ends_early_and_the_next_one_continues(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (reads, work):
-        monkeypatch.setattr(module, "PAGE_WORK", 20_000)
+    monkeypatch.setattr(reads, "PAGE_WORK", 20_000)
+    monkeypatch.setattr(reads, "LITTLE_WORK", 0)
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         engine.execute("CreateTable", TABLE)
         for number in range(30):
@@ -84,8 +84,8 @@ def test_a_page_has_a_bounded_number_of_rows(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_page_of_a_statement_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (reads, work):
-        monkeypatch.setattr(module, "PAGE_WORK", 20_000)
+    monkeypatch.setattr(reads, "PAGE_WORK", 20_000)
+    monkeypatch.setattr(reads, "LITTLE_WORK", 0)
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         engine.execute("CreateTable", TABLE)
         for number in range(30):

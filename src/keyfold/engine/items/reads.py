@@ -10,6 +10,7 @@ import orjson
 
 from keyfold.capacity import read_units, scan_units
 from keyfold.engine.items.consumed_capacity import CapacityMeter
+from keyfold.engine.items.deadlines import SLICE_WORK, Deadline
 from keyfold.engine.items.keys import END
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.work import (
@@ -18,7 +19,6 @@ from keyfold.engine.items.work import (
     PAGE_ROWS,
     PAGE_WORK,
     check_inline,
-    count_affordable,
 )
 from keyfold.engine.storage import Span, Storage
 from keyfold.engine.tables.table import EngineIndex, EngineTable
@@ -26,8 +26,8 @@ from keyfold.engine.tables.throughput import count_initial_partitions
 from keyfold.values import Item, item_size_bytes
 
 PAGE_BYTES = 1 << 20
-# An item's JSON is seldom this many times as long as its size.
-_JSON_FACTOR = 16
+# A page with less work than this is filtered at once.
+LITTLE_WORK = 4 * SLICE_WORK
 
 
 class PageQuery(NamedTuple):
@@ -52,12 +52,17 @@ class PageQuery(NamedTuple):
     partition: Item | None = None
     # The number of operands of the filter.
     weight: int = 0
-    # Whether an event loop reads it, which raises NeedsThread for a long page.
-    is_inline: bool = False
 
 
 @dataclass(slots=True)
 class _Page:
+    """What has been read of a page, and the bounds of the work for it."""
+
+    # Whether an event loop reads it, which raises NeedsThread for a long page.
+    is_inline: bool
+    # When it ends early.
+    deadline: Deadline
+    work_left: int
     scanned: int = 0
     scanned_bytes: int = 0
     fetched_units: float = 0.0
@@ -72,9 +77,7 @@ def read_page(
 
     Raises ThrottlingException if a monitored table has no read units left.
     """
-    page = _Page()
-    if rendering.is_inline:
-        query = query._replace(is_inline=True)
+    page = _Page(rendering.is_inline, rendering.deadline, PAGE_WORK)
     index, monitor = query.through, query.table.monitor
     if monitor is not None:
         monitor.admit("Read", "" if index is None else index.name, query.partition)
@@ -138,10 +141,10 @@ def read_spans(
         rendered = rendering.stored_list(values) if whole else rendering.items(items)
         return SpansPage(rendered, place, last)
 
-    left, left_bytes = query.limit, query.max_bytes
+    left, left_bytes, work_left = query.limit, query.max_bytes, PAGE_WORK
     for place in range(first, len(spans)):
         part = query._replace(span=spans[place], limit=left, max_bytes=left_bytes)
-        page = _Page()
+        page = _Page(rendering.is_inline, rendering.deadline, work_left)
         if whole:
             values.extend(_read_whole(storage, part, page))
         else:
@@ -153,12 +156,13 @@ def read_spans(
             return finish(place, page.last)
         left = None if left is None else left - page.scanned
         left_bytes -= page.scanned_bytes
+        work_left = page.work_left
         if (left == 0 or left_bytes <= 0) and place + 1 < len(spans):
             return finish(place + 1, None)
     for each in (meter, measured):
         if each.is_on and first >= len(spans):
             # There is nothing to read, which costs the minimum.
-            _count_units(query, _Page(), each)
+            _count_units(query, _Page(rendering.is_inline, rendering.deadline, 0), each)
     return finish(None, None)
 
 
@@ -173,40 +177,58 @@ def cursor_key(
 
 def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[bytes]:
     """Read rows, and return the stored items that pass the filter, if there is one."""
-    limit, holds, weight = _row_limit(query), query.holds, query.weight
+    limit, holds, weight = _row_limit(query, page), query.holds, query.weight
     values, sizes = storage.read_span(
         query.table.rows,
         query.span,
         limit=limit,
-        max_bytes=INLINE_BYTES if query.is_inline else query.max_bytes,
+        max_bytes=INLINE_BYTES if page.is_inline else query.max_bytes,
     )
-    if query.is_inline:
+    if page.is_inline:
         check_inline(values, weight)
     page.scanned = len(sizes)
     page.scanned_bytes = sum(sizes)
-    if holds is not None and page.scanned_bytes * weight > PAGE_WORK // _JSON_FACTOR:
-        _end_early(page, values, sizes, count_affordable(values, weight))
-        values = values[: page.scanned]
-    if query.table.monitor is not None:
-        _count_keys(query, [orjson.loads(value) for value in values])
     if values and (page.scanned == limit or page.scanned_bytes >= query.max_bytes):
         page.last = values[-1]
-    if holds is None:
-        return values
-    loads = orjson.loads
-    return [value for value in values if holds(loads(value))]
+    found, loads = values, orjson.loads
+    if holds is not None and page.scanned_bytes * weight > LITTLE_WORK:
+        found = _filter_in_slices(query, holds, page, values, sizes)
+    elif holds is not None:
+        found = [value for value in values if holds(loads(value))]
+    if query.table.monitor is not None:
+        _count_keys(query, [loads(value) for value in values[: page.scanned]])
+    return found
 
 
-def _end_early(page: _Page, values: Sequence[bytes], sizes: Sequence[int], affordable: int) -> None:
-    if affordable < len(values):
-        page.scanned = affordable
-        page.scanned_bytes = sum(sizes[:affordable])
-        page.last = values[affordable - 1]
+def _filter_in_slices(
+    query: PageQuery,
+    holds: Callable[[Item], bool],
+    page: _Page,
+    values: Sequence[bytes],
+    sizes: Sequence[int],
+) -> list[bytes]:
+    """Return the items that pass the filter; end the page once that has taken long enough."""
+    found: list[bytes] = []
+    factor, work_left = 1 + query.weight, page.work_left
+    looks_at = work_left - SLICE_WORK
+    for place, value in enumerate(values, start=1):
+        if holds(orjson.loads(value)):
+            found.append(value)
+        work_left -= len(value) * factor
+        if work_left <= 0 or (work_left <= looks_at and page.deadline.is_over):
+            if place < len(values):
+                page.scanned, page.scanned_bytes = place, sum(sizes[:place])
+                page.last = value
+            break
+        if work_left <= looks_at:
+            looks_at = work_left - SLICE_WORK
+    page.work_left = work_left
+    return found
 
 
-def _row_limit(query: PageQuery) -> int:
+def _row_limit(query: PageQuery, page: _Page) -> int:
     """Return how many rows to read; one more than an event loop may process, if it reads them."""
-    most = INLINE_ROWS + 1 if query.is_inline else PAGE_ROWS
+    most = INLINE_ROWS + 1 if page.is_inline else PAGE_ROWS
     return most if query.limit is None or query.limit > most else query.limit
 
 
@@ -215,16 +237,16 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
     index, holds, project = query.through, query.holds, query.project
     partial = index is not None and index.projected is not None
     items: list[Item] = []
-    span, limit = query.span, _row_limit(query)
-    work_left = PAGE_WORK
+    span, limit = query.span, _row_limit(query, page)
+    looks_at = page.work_left - SLICE_WORK
     while True:
         values, sizes = storage.read_span(
             query.table.rows,
             span,
             limit=limit - page.scanned,
-            max_bytes=INLINE_BYTES if query.is_inline else PAGE_BYTES,
+            max_bytes=INLINE_BYTES if page.is_inline else PAGE_BYTES,
         )
-        if query.is_inline:
+        if page.is_inline:
             check_inline(values, query.weight)
         read_bytes = 0
         item: Item = {}
@@ -232,7 +254,7 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
             item = orjson.loads(value)
             size = row_bytes
             read_bytes += size
-            work_left -= len(value) * (1 + query.weight)
+            page.work_left -= len(value) * (1 + query.weight)
             found = held = item
             if partial and index is not None:
                 held = index.project(item)
@@ -248,7 +270,11 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
             # A filter sees what the index holds, even if the item is read from the table as well.
             if holds is None or holds(held):
                 items.append(found if project is None else project(found))
-            if page.scanned == limit or page.scanned_bytes >= query.max_bytes or work_left <= 0:
+            is_over = page.work_left <= 0
+            if page.work_left <= looks_at:
+                looks_at = page.work_left - SLICE_WORK
+                is_over = is_over or page.deadline.is_over
+            if is_over or page.scanned == limit or page.scanned_bytes >= query.max_bytes:
                 page.last = value
                 return items
         if read_bytes < PAGE_BYTES or index is None:

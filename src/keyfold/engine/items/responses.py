@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from keyfold.engine.items.deadlines import NO_DEADLINE, Deadline
 from keyfold.engine.items.work import INLINE_BYTES, NeedsThread
 from keyfold.engine.tables.table import Unreadable
 from keyfold.values import Item, restore_binaries
@@ -25,6 +26,11 @@ class Rendering(Protocol):
     @property
     def is_inline(self) -> bool:
         """Whether an event loop runs the operation; it raises NeedsThread if it is much work."""
+        ...
+
+    @property
+    def deadline(self) -> Deadline:
+        """When an operation that takes long has to end."""
         ...
 
     def stored(self, value: bytes) -> Any:
@@ -48,6 +54,7 @@ class PythonRendering:
     """Items as dicts, binaries as bytes."""
 
     is_inline = False
+    deadline = NO_DEADLINE
 
     def stored(self, value: bytes) -> Item:
         item = orjson.loads(value)
@@ -73,6 +80,9 @@ class WireRendering:
     """Items as JSON, copied from storage if they are returned whole."""
 
     is_inline = False
+
+    def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
+        self.deadline = deadline
 
     def stored(self, value: bytes) -> orjson.Fragment:
         return orjson.Fragment(value)

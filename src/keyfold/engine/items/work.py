@@ -35,16 +35,3 @@ def check_inline(values: Sequence[bytes], weight: int = 0) -> None:
     size = sum(map(len, values))
     if len(values) > INLINE_ROWS or size > INLINE_BYTES or size * weight > INLINE_WORK:
         raise NeedsThread
-
-
-def count_affordable(values: Sequence[bytes], weight: int) -> int:
-    """Return how many of a page's items a condition of `weight` operands may be evaluated for.
-
-    It is at least one, so that every page makes progress.
-    """
-    left = PAGE_WORK // (1 + weight)
-    for place, value in enumerate(values, start=1):
-        left -= len(value)
-        if left <= 0:
-            return place
-    return len(values)

@@ -10,7 +10,7 @@ import orjson
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.responses import Rendering
-from keyfold.engine.storage import StorageReader
+from keyfold.engine.storage import Storage
 from keyfold.engine.tables.table import EngineTable
 from keyfold.engine.vectors.index import (
     FLOAT_BYTES,
@@ -63,20 +63,14 @@ def search_vectors(
     _check_condition(index, condition)
     examined = 0
 
-    def work(reader: StorageReader) -> list[Scored]:
+    def candidates() -> Iterator[Item]:
         nonlocal examined
-        examined = 0
+        for item in _read_partition(context.storage, table, index, condition or {}, rendering):
+            examined += 1
+            if all(item.get(name) == value for name, value in (condition or {}).items()):
+                yield item
 
-        def candidates() -> Iterator[Item]:
-            nonlocal examined
-            for item in _read_partition(reader, table, index, condition or {}):
-                examined += 1
-                if all(item.get(name) == value for name, value in (condition or {}).items()):
-                    yield item
-
-        return rank(index, read_vector(elements), candidates(), top_k)
-
-    found = context.storage.read(work, is_long=True)
+    found = rank(index, read_vector(elements), candidates(), top_k)
     response: dict[str, Any] = {"SearchResults": _render(index, found, projection, rendering)}
     if request.get("ReturnConsumedCapacity") in ("TOTAL", "INDEXES"):
         searched_bytes = max(LEAST_REQUEST_BYTES, examined * index.dimensions * FLOAT_BYTES)
@@ -145,17 +139,28 @@ def _invalid(detail: str) -> ValidationException:
 
 
 def _read_partition(
-    reader: StorageReader, table: EngineTable, index: VectorIndex, condition: _Condition
+    storage: Storage,
+    table: EngineTable,
+    index: VectorIndex,
+    condition: _Condition,
+    rendering: Rendering,
 ) -> Iterator[Item]:
+    """Yield the items to measure; raises InternalServerError at the deadline.
+
+    Each batch is a read of its own, so that nobody waits for the search: like any read of an index, it
+    may see some of the changes that are made meanwhile. No item is seen twice, since batches follow
+    the order of keys.
+    """
     span = index.span(condition)
     while True:
-        values, sizes = reader.read_span(table.rows, span, limit=-1, max_bytes=_BATCH_BYTES)
+        values, sizes = storage.read_span(table.rows, span, limit=-1, max_bytes=_BATCH_BYTES)
         item: Item = {}
         for value in values:
             item = orjson.loads(value)
             yield item
         if sum(sizes) < _BATCH_BYTES:
             return
+        rendering.deadline.check()
         entry = index.encode(item)
         assert entry is not None  # the row was found by its entry
         span = span._replace(after=(entry, table.encode_key(item)))

@@ -173,13 +173,15 @@ class BusyWait:
     hundreds of times.
     """
 
-    __slots__ = ("_deadline", "_seconds", "impatient")
+    __slots__ = ("_deadline", "_seconds", "impatient", "is_over")
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._deadline = 0.0
         # The thread that must not block, such as that of an event loop; the others wait.
         self.impatient: int | None = None
+        # Whether no thread waits any longer.
+        self.is_over = False
 
     def __call__(self, attempt: int) -> bool:
         now = time.monotonic()
@@ -187,7 +189,7 @@ class BusyWait:
             self._deadline = now + self._seconds
         elif now >= self._deadline:
             return False
-        if self.impatient == threading.get_ident():
+        if self.is_over or self.impatient == threading.get_ident():
             return False
         time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - jitter, not a secret
         return True

@@ -312,6 +312,8 @@ class SqliteStorage:
     def close(self) -> None:
         if self._is_closed:
             return
+        # Whoever waits for another process gets FileBusy now.
+        self._busy_wait.is_over = True
         self._checkpointer.stop()
         with self._mutex, self._secondary_lock, self._long_read_lock:
             self._is_closed = True

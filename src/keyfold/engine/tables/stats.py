@@ -17,6 +17,7 @@ from keyfold.values import item_size_bytes
 SMALL_TABLE_ITEMS = 20_000
 RECOUNT_SECONDS = 6 * 3_600
 _SAMPLE_ITEMS = 200
+_SAMPLE_BYTES = 1 << 18
 
 
 class ItemCounts(NamedTuple):
@@ -56,7 +57,9 @@ def _count(reader: StorageReader, table: EngineTable) -> ItemCounts:
         held, size_bytes = columns[index.column]
         if index.projected is not None and held:
             span = Span(b"", END, column=index.column)
-            sample, _ = reader.read_span(table.rows, span, limit=_SAMPLE_ITEMS, max_bytes=1 << 30)
+            sample, _ = reader.read_span(
+                table.rows, span, limit=_SAMPLE_ITEMS, max_bytes=_SAMPLE_BYTES
+            )
             sizes = [item_size_bytes(index.project(orjson.loads(value))) for value in sample]
             size_bytes = sum(sizes) * held // len(sizes)
         by_index[index.name] = (held, size_bytes)

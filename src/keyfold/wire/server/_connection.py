@@ -24,6 +24,7 @@ from keyfold.wire.server._requests import (
     HttpRequest,
     WireCall,
     answer_call,
+    find_access_key,
     find_target,
     finish_answer,
     finish_large_answer,
@@ -51,6 +52,7 @@ class ServerConnection(RequestInput):
         "_request",
         "_started",
         "_work_bytes",
+        "is_gone",
         "peer",
         "spent_seconds",
     )
@@ -69,6 +71,7 @@ class ServerConnection(RequestInput):
         # How much is counted for the answer, and for the request that is being carried out.
         self._held_answer_bytes = self._work_bytes = 0
         self.peer = ""
+        self.is_gone = False
         # The time that threads have lately spent on its requests.
         self.spent_seconds = 0.0
 
@@ -86,7 +89,7 @@ class ServerConnection(RequestInput):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        self._is_closing = True
+        self._is_closing = self.is_gone = True
         self._forget_body()
         self._backlog.clear()
         self._unparsed = memoryview(b"")
@@ -383,6 +386,15 @@ class ServerConnection(RequestInput):
             self.is_receiving, self.received_since = True, self._state.now
         else:
             self._transport.close()
+
+    # Called by the scheduler.
+
+    def find_owner(self, *, is_verified: bool) -> str:
+        """Return the access key of the request, if it was verified; else the client's address."""
+        access_key = ""
+        if is_verified and self._state.gate is not None and self._request is not None:
+            access_key = find_access_key(self._request.headers)
+        return f"key {access_key}" if access_key else self.peer.rpartition(":")[0]
 
     # Called by the server's state.
 

@@ -21,6 +21,9 @@ class Limits:
 
     There may be `connections` open connections, and `waiting` requests waiting to run. What goes
     beyond these, or beyond `buffered_bytes`, is answered with status 503.
+
+    An operation that runs in a thread has to end within `run_seconds`: a page of a Query or Scan ends
+    early, and other reads are answered with an InternalServerError.
     """
 
     head_bytes: int = 16 * 1024
@@ -35,5 +38,6 @@ class Limits:
     work_bytes: int = 512 * MIB
     # Requests that one connection may send before the first is answered.
     pipelined: int = 32
-    # How long a stop waits for accepted requests.
-    stop_seconds: float = 10.0
+    run_seconds: float = 10.0
+    # How long a stop waits for accepted requests, before it cancels those that still run.
+    stop_seconds: float = 2.0

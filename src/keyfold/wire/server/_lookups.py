@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keyfold.capacity import read_units
+from keyfold.engine import NO_DEADLINE, Deadline
 from keyfold.values import Item
 from keyfold.values.sizes import item_size_bytes
 
@@ -57,10 +58,13 @@ class LookupPage(NamedTuple):
     units: float
 
 
-def run_lookup(execute: Execute, request: _Body, lookup: Lookup) -> LookupPage:
+def run_lookup(
+    execute: Execute, request: _Body, lookup: Lookup, deadline: Deadline = NO_DEADLINE
+) -> LookupPage:
     """Read the queried partition, and return a page of the items that the lookup shows.
 
-    `execute` makes one call; raises what it raises.
+    `execute` makes one call; raises what it raises. Raises InternalServerError at the `deadline`:
+    a page that ended there would tell that there are other items.
     """
     asked = {**request, "ReturnConsumedCapacity": "TOTAL"}
     limit = request.get("Limit")
@@ -84,6 +88,7 @@ def run_lookup(execute: Execute, request: _Body, lookup: Lookup) -> LookupPage:
             shown.append(item)
         if "LastEvaluatedKey" not in page:
             return LookupPage(_make_page(request, lookup, shown, None), units)
+        deadline.check()
         asked["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 

@@ -12,6 +12,7 @@ import orjson
 from keyfold.api import OPERATIONS, names_where
 from keyfold.api.bodies import parse_body
 from keyfold.api.large_bodies import parse_in_slices
+from keyfold.engine import NO_DEADLINE, Deadline
 from keyfold.errors import SerializationException, UnknownOperationException
 from keyfold.wire.server._answers import (
     AMZ_JSON,
@@ -116,11 +117,14 @@ class WireCall:
             self._request, self._body = parse_body(self._body), None
         return self._request
 
-    def run(self, execute: Execute) -> bytes:
-        """Run the call, and return the JSON of its response; raises what `execute` raises."""
+    def run(self, execute: Execute, deadline: Deadline = NO_DEADLINE) -> bytes:
+        """Run the call, and return the JSON of its response; raises what `execute` raises.
+
+        Raises InternalServerError if a lookup reads for longer than the `deadline`.
+        """
         if self.lookup is None:
             return self.write_response(execute(self.operation, self.request))
-        page = run_lookup(execute, self.request, self.lookup)
+        page = run_lookup(execute, self.request, self.lookup, deadline)
         body = self.write_response(page.response)
         self.consumed = {"TableName": self.lookup.table, "CapacityUnits": page.units}
         return body
@@ -164,6 +168,16 @@ class LargeCall(WireCall):
             self._request = parse_in_slices(body) if is_large else parse_body(body)
             self._body = None
         return self._request
+
+
+def find_access_key(headers: Headers) -> str:
+    """Return the access key that an Authorization names; an empty string if it names none.
+
+    >>> find_access_key({b"authorization": b"AWS4-HMAC-SHA256 Credential=AKIA/20261115/x"})
+    'AKIA'
+    """
+    credential = headers.get(b"authorization", b"").partition(b"Credential=")[2]
+    return credential.partition(b"/")[0].decode("latin-1")
 
 
 def find_target(method: bytes, url: bytes, headers: Headers) -> str | None:

@@ -4,14 +4,18 @@ Reads of a few items take microseconds, so they run on the event loop. One that 
 work (`NeedsThread`) runs again in a thread. The writes of one loop iteration share a commit (group
 commit). If the commit has to wait for the disk, or for another process, it runs in a thread, and the
 writes that arrive meanwhile share the next one. Operations that may take long, such as a scan, run in
-a small thread pool; those that are not about items have a pool of their own (`_lanes`).
+a small thread pool; those that are not about items have a pool of their own (`_lanes`). There, each
+has a deadline, and all are cancelled when a stop takes too long.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -19,8 +23,8 @@ import orjson
 
 from keyfold.api import names_where
 from keyfold.api.bodies import parse_body
-from keyfold.engine import Engine, NeedsThread
-from keyfold.errors import FileBusy, KeyfoldError
+from keyfold.engine import NO_DEADLINE, Deadline, Engine, NeedsThread
+from keyfold.errors import FileBusy, KeyfoldError, ServiceError
 from keyfold.wire.server._lanes import Lane, LaneClient
 from keyfold.wire.server._lookups import Execute
 from keyfold.wire.server._memory import MemoryFull, ServerMemory
@@ -45,6 +49,8 @@ _GATHER_SECONDS = 0.000_2
 _MIN_HELD_READS = 3
 _UNSHARED_READS = 50
 _DRAIN_SECONDS = 0.001
+# How long `close` waits for threads whose work cannot be cancelled.
+_JOIN_SECONDS = 1.0
 
 T = TypeVar("T")
 Outcome = bytes | Exception
@@ -65,6 +71,19 @@ def _may_return_items(call: WireCall) -> bool:
         return call.operation in _ABOUT_ITEMS
     request = call.request
     return isinstance(request, dict) and any(name in request for name in _RETURNING)
+
+
+class ScheduledClient(LaneClient, Protocol):
+    """A connection, as the scheduler uses it."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody waits for its answers any more."""
+        ...
+
+    def find_owner(self, *, is_verified: bool) -> str:
+        """Return whom a lane counts its work for: the access key, if verified, or the address."""
+        ...
 
 
 class _Job(NamedTuple):
@@ -88,7 +107,7 @@ class _Committer:
     def stop(self) -> None:
         self._work.put(None)
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_JOIN_SECONDS)
 
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
@@ -99,7 +118,13 @@ class Scheduler:
     """Runs operations on the served engine, and calls back when each is done."""
 
     def __init__(
-        self, service: ServedEngine, loop: asyncio.AbstractEventLoop, *, waiting: int
+        self,
+        service: ServedEngine,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        waiting: int,
+        run_seconds: float = 10.0,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._service = service
         # None if something else is served, which may take its time.
@@ -108,6 +133,8 @@ class Scheduler:
         self._commits_in_thread = self.engine is not None and self.engine.durability == "durable"
         self._loop = loop
         self._most_waiting = waiting
+        self._run_seconds, self._monotonic = run_seconds, monotonic
+        self._is_cancelled = False
         self._others_waiting = 0
         self._writes: list[_Job] = []
         # How many of these are large, and whether one of them is next.
@@ -154,7 +181,7 @@ class Scheduler:
         self.begin_read(self.engine)
         return self._execute(call, self.engine.read_inline)
 
-    def run(self, call: WireCall, done: Done, client: LaneClient | None = None) -> bool:
+    def run(self, call: WireCall, done: Done, client: ScheduledClient | None = None) -> bool:
         """Carry out a call; call `done` with its response or error, possibly at once.
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
@@ -176,13 +203,16 @@ class Scheduler:
         else:
             is_search = call.operation in _ABOUT_ITEMS
             lane = self._searches if is_search else self._metadata
-            run = self._search if is_search else self._execute
-            execute = self._service.execute_parsed
-            self._submit(lane, lambda: run(call, execute), done, client)
+            run = self._search if is_search else self._execute_in_lane
+            owner = "" if client is None else client.find_owner(is_verified=True)
+            self._submit(lane, lambda: run(call, client), done, client, owner)
         return True
 
     def run_in_thread(
-        self, work: Callable[[], T], done: Callable[[T], None], client: LaneClient | None = None
+        self,
+        work: Callable[[], T],
+        done: Callable[[T], None],
+        client: ScheduledClient | None = None,
     ) -> bool:
         """Run `work` in a thread, then `done` with its result on the event loop.
 
@@ -190,14 +220,15 @@ class Scheduler:
         """
         if self.is_full:
             return False
-        self._submit(self._searches, work, done, client)
+        owner = "" if client is None else client.find_owner(is_verified=False)
+        self._submit(self._searches, work, done, client, owner)
         return True
 
     def finish_in_thread(
-        self, work: Callable[[], T], done: Callable[[T], None], client: LaneClient
+        self, work: Callable[[], T], done: Callable[[T], None], client: ScheduledClient
     ) -> None:
         """Run what is left to do for a large answer in a thread, then `done` with its result."""
-        self._submit(self._answers, work, done, client)
+        self._submit(self._answers, work, done, client, client.find_owner(is_verified=False))
 
     def run_next_turn(self, work: Callable[[], None]) -> None:
         """Call `work` in the loop's next iteration, after the connections that are waiting."""
@@ -214,42 +245,77 @@ class Scheduler:
         lane: Lane,
         work: Callable[[], T],
         done: Callable[[T], None],
-        client: LaneClient | None,
+        client: ScheduledClient | None,
+        owner: str,
     ) -> None:
         self._others_waiting += 1
 
         def run() -> None:
-            self._loop.call_soon_threadsafe(finish, work())
+            result = work()
+            with suppress(RuntimeError):
+                # The loop is closed if a stop did not wait any longer.
+                self._loop.call_soon_threadsafe(finish, result)
 
         def finish(result: T) -> None:
             self._others_waiting -= 1
             done(result)
 
-        lane.submit(run, client)
+        lane.submit(run, client, owner)
 
     async def drain(self) -> None:
         """Wait until no operation is running or waiting."""
         while self._is_flushing or self._others_waiting:  # noqa: ASYNC110 - only once, at shutdown
             await asyncio.sleep(_DRAIN_SECONDS)
 
-    def close(self) -> None:
-        """Stop the threads after they have finished their work."""
-        self._committer.stop()
-        self._searches.stop()
-        self._metadata.stop()
-        self._answers.stop()
+    def cancel(self) -> None:
+        """Forget the work that has not begun, and let what runs in lanes end as soon as it can.
 
-    def _execute(self, call: WireCall, execute: Execute) -> Outcome:
+        Nobody is called back for forgotten work. A page that is being read ends early; other
+        operations raise an error, unless they are nearly done.
+        """
+        self._is_cancelled = True
+        for lane in (self._searches, self._metadata, self._answers):
+            self._others_waiting -= lane.discard()
+
+    def close(self) -> None:
+        """Stop the threads after they have finished their work.
+
+        After `cancel`, work that still does not end is left to itself.
+        """
+        self._committer.stop()
+        for lane in (self._searches, self._metadata, self._answers):
+            lane.stop(_JOIN_SECONDS if self._is_cancelled else None)
+
+    def _execute_in_lane(self, call: WireCall, client: ScheduledClient | None) -> Outcome:
+        """Carry out a call that has to end in time, or when its client is gone."""
+
+        def is_cancelled() -> bool:
+            return self._is_cancelled or (client is not None and client.is_gone)
+
+        deadline = Deadline(self._run_seconds, monotonic=self._monotonic, is_cancelled=is_cancelled)
+        execute: Execute = self._service.execute_parsed
+        if self.engine is not None:
+            execute = partial(self.engine.execute_parsed, deadline=deadline)
         try:
-            return call.run(execute)
+            deadline.check()
+        except ServiceError as error:
+            # It was cancelled while it waited.
+            return error
+        return self._execute(call, execute, deadline)
+
+    def _execute(
+        self, call: WireCall, execute: Execute, deadline: Deadline = NO_DEADLINE
+    ) -> Outcome:
+        try:
+            return call.run(execute, deadline)
         except Exception as error:  # noqa: BLE001 - `answer_exception` reports it
             return error
 
-    def _search(self, call: WireCall, execute: Execute) -> Outcome:
+    def _search(self, call: WireCall, client: ScheduledClient | None) -> Outcome:
         if self._is_short_of_memory():
             # Answers to those that were before it in the lane wait to be read.
             return MemoryFull()
-        return self._execute(call, execute)
+        return self._execute_in_lane(call, client)
 
     def _is_short_of_memory(self) -> bool:
         return self.memory is not None and self.memory.is_full

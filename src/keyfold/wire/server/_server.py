@@ -7,7 +7,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, TextIO
 
@@ -22,6 +22,8 @@ from keyfold.wire.server._scheduler import Scheduler, ServedEngine
 from keyfold.wire.server._state import ServerState
 
 _SWEEP_SECONDS = 1.0
+# How long a stop waits for what it has cancelled.
+_LAST_SECONDS = 0.5
 _BACKLOG = 1_024
 _LAST_PORT = 65_535
 
@@ -87,7 +89,10 @@ class Server:
         listener = self._listener or bind(self._host, self._port)
         self._host, self._port = listener.getsockname()[:2]
         browsers = self._make_browser_rules(listener)
-        scheduler = Scheduler(self._service, loop, waiting=self._limits.waiting)
+        limits = self._limits
+        scheduler = Scheduler(
+            self._service, loop, waiting=limits.waiting, run_seconds=limits.run_seconds
+        )
         state = self._state = ServerState(
             scheduler,
             self._limits,
@@ -102,7 +107,10 @@ class Server:
         self._sweep()
 
     async def stop(self) -> None:
-        """Finish the accepted requests, and close every connection."""
+        """Finish the accepted requests, and close every connection.
+
+        Requests that take longer than `Limits.stop_seconds` are cancelled.
+        """
         state, server = self._state, self._server
         if state is None or server is None:
             return
@@ -112,12 +120,15 @@ class Server:
         server.close()
         state.stop()
         if state.clients:
-            try:
-                await asyncio.wait_for(emptied.wait(), self._limits.stop_seconds)
-            except TimeoutError:
-                for client in list(state.clients):
-                    client.abort()
-        await state.scheduler.drain()
+            await _wait(emptied, self._limits.stop_seconds)
+        state.scheduler.cancel()
+        if state.clients:
+            # Pages that were being read have ended, and are still answered.
+            await _wait(emptied, _LAST_SECONDS)
+        for client in list(state.clients):
+            client.abort()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(state.scheduler.drain(), _LAST_SECONDS)
         await loop.run_in_executor(None, state.scheduler.close)
         if self._sweeping is not None:
             self._sweeping.cancel()
@@ -154,6 +165,12 @@ class Server:
             # Scheduled first: whatever fails in one sweep, there is a next one.
             self._sweeping = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
             self._state.sweep()
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, for some seconds at most."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
 
 
 def bind(host: str, port: int) -> socket.socket:

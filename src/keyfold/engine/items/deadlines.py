@@ -1,0 +1,65 @@
+"""Deadlines: when an operation that takes long has to end.
+
+A server gives one to each operation that it runs in a thread; a program that calls the engine itself
+waits as long as it takes. Operations look at their deadline between slices of their work. A page of
+Query, Scan or SELECT then ends early, with a LastEvaluatedKey. What cannot be answered in part, such
+as a vector search, raises InternalServerError, after which DynamoDB's clients try again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from keyfold.errors import InternalServerError
+
+# How much work is done between two looks at the clock, in the units of `work`: a few milliseconds.
+SLICE_WORK = 1 << 20
+
+
+def _never() -> bool:
+    return False
+
+
+class Deadline:
+    """The time at which an operation has to end; earlier if it is cancelled.
+
+    >>> now = 0.0
+    >>> deadline = Deadline(10.0, monotonic=lambda: now)
+    >>> deadline.is_over
+    False
+    >>> now = 10.0
+    >>> deadline.is_over
+    True
+    """
+
+    __slots__ = ("_ends_at", "_is_cancelled", "_monotonic", "_seconds")
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        is_cancelled: Callable[[], bool] = _never,
+    ) -> None:
+        self._seconds = seconds
+        self._monotonic, self._is_cancelled = monotonic, is_cancelled
+        self._ends_at = monotonic() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time has passed, or the operation was cancelled."""
+        return self._is_cancelled() or self._monotonic() >= self._ends_at
+
+    def check(self) -> None:
+        """Raise InternalServerError if the deadline is over."""
+        if self._is_cancelled():
+            raise InternalServerError("The operation was cancelled")
+        if self._monotonic() >= self._ends_at:
+            raise InternalServerError(
+                f"The operation was cancelled after {self._seconds:g} seconds. "
+                "Make it smaller, or try again when the server is less busy"
+            )
+
+
+NO_DEADLINE = Deadline(float("inf"), monotonic=lambda: 0.0)
