@@ -105,9 +105,6 @@ def test_invalid_records_are_counted_and_the_rest_is_imported(
     lines = [
         '{"Item": {"pk": {"S": "good"}}}',
         "",
-        "not JSON",
-        '["an array"]',
-        '{"Thing": {"pk": {"S": "x"}}}',
         '{"Item": {"n": {"N": "1"}}}',
         '{"Item": {"pk": {"N": "1"}}}',
         '{"Item": {"pk": {"S": "x"}, "n": {"S": "no number"}}}',
@@ -118,12 +115,50 @@ def test_invalid_records_are_counted_and_the_rest_is_imported(
     (bucket / "a.json").write_text("\n".join(lines))
     with caplog.at_level(logging.WARNING, "keyfold.imports"):
         described = run_import(engine)
-    assert counts(described) == ("COMPLETED", 10, 2, 8)
+    assert counts(described) == ("FAILED", 7, 2, 5)
+    assert described["FailureCode"] == "ItemValidationError"
+    assert described["FailureMessage"].startswith("Some of the items failed validation checks")
     assert items_of(engine, "Imported").keys() == {"good", "last"}
     (record,) = caplog.records
-    assert "8 of 10 records were not imported, the first one because it is not JSON" in (
+    assert "5 of 7 records were not imported, the first one because One or more" in (
         record.getMessage()
     )
+
+
+@pytest.mark.parametrize("line", ["not JSON", '["an array"]', '{"Thing": {"pk": {"S": "x"}}}'])
+def test_a_record_that_is_not_an_item_ends_its_file(
+    engine: Engine, bucket: Path, line: str
+) -> None:
+    good = [f'{{"Item": {{"pk": {{"S": "{name}"}}}}}}' for name in ("first", "lost", "other")]
+    (bucket / "a.json").write_text("\n".join([good[0], line, line, good[1]]))
+    (bucket / "b.json").write_text(good[2])
+    assert counts(run_import(engine)) == ("FAILED", 3, 2, 1)
+    assert items_of(engine, "Imported").keys() == {"first", "other"}
+
+
+def test_records_need_no_newlines_between_them(engine: Engine, bucket: Path) -> None:
+    lines = [
+        f'{{"Item": {{"pk": {{"S": "\N{SNOWMAN} {name}"}}}}}}' for name in ("a", "b", "c", "d", "e")
+    ]
+    text = f"{lines[0]}{lines[1]}\n\n{lines[2]} {lines[3]}\t{lines[4]}"
+    (bucket / "a.json").write_text(text)
+    described = run_import(engine)
+    assert counts(described) == ("COMPLETED", 5, 5, 0)
+    # Blank lines are not counted.
+    assert described["ProcessedSizeBytes"] == len(text.encode()) - 1
+    assert items_of(engine, "Imported").keys() == {f"\N{SNOWMAN} {name}" for name in "abcde"}
+
+
+def test_what_follows_a_record_without_a_newline_may_be_malformed(
+    engine: Engine, bucket: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = b'{"Item": {"pk": {"S": "good"}}}'
+    for name, more in (("a", b"{"), ("b", b"[" * 100_000), ("c", b'{"Item": {"pk": {"N": "1"}}}')):
+        (bucket / name).write_bytes(good.replace(b"good", name.encode()) + more + good)
+    (bucket / "d").write_bytes(good + b"\xff")
+    with caplog.at_level(logging.WARNING, "keyfold.imports"):
+        assert counts(run_import(engine)) == ("FAILED", 8, 4, 4)
+    assert items_of(engine, "Imported").keys() == {"a", "b", "c", "good"}
 
 
 def test_compressed_files_are_read(engine: Engine, bucket: Path) -> None:
@@ -134,7 +169,7 @@ def test_compressed_files_are_read(engine: Engine, bucket: Path) -> None:
     (bucket / "broken.json.gz").write_bytes(content[:-20])
     described = run_import(engine, InputCompressionType="GZIP")
     status, _, imported, errors = counts(described)
-    assert (status, errors) == ("COMPLETED", 1)
+    assert (status, errors) == ("FAILED", 1)
     assert imported >= 5
     assert len(items_of(engine, "Imported")) == 5
 
@@ -144,7 +179,7 @@ def test_csv_values_are_strings_except_for_typed_keys(engine: Engine, bucket: Pa
     (bucket / "a.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     options = {"Csv": {"Delimiter": ";"}}
     described = run_import(engine, InputFormat="CSV", InputFormatOptions=options)
-    assert counts(described) == ("COMPLETED", 5, 2, 3)
+    assert counts(described) == ("FAILED", 5, 2, 3)
     assert items_of(engine, "Imported") == {
         "one": {"pk": {"S": "one"}, "n": {"N": "1.5"}, "note": {"S": "a; b"}},
         "two": {"pk": {"S": "two"}, "note": {"S": ""}},
@@ -155,7 +190,7 @@ def test_an_invalid_csv_record_does_not_affect_the_others(engine: Engine, bucket
     wrong = [b"two,\xff\n", b"three," + b"x" * 420_000 + b"\n"]
     (bucket / "a.csv").write_bytes(b"pk,note\none,1\n" + b"".join(wrong) + b"four,4\nfive,5\n")
     described = run_import(engine, InputFormat="CSV")
-    assert counts(described) == ("COMPLETED", 5, 3, 2)
+    assert counts(described) == ("FAILED", 5, 3, 2)
     assert items_of(engine, "Imported").keys() == {"one", "four", "five"}
 
 
@@ -213,12 +248,20 @@ def test_a_batch_that_failed_to_be_written_is_read_again(
 def test_without_the_bucket_the_import_fails_and_leaves_no_table(
     engine: Engine, bucket: Path
 ) -> None:
-    described = run_import(engine)
-    assert (described["ImportStatus"], described["FailureCode"]) == ("FAILED", "S3NoSuchKey")
     bucket.rmdir()
     described = run_import(engine)
-    assert described["FailureCode"] == "S3NoSuchBucket"
+    assert (described["ImportStatus"], described["FailureCode"]) == ("FAILED", "S3NoSuchBucket")
     assert engine.execute("ListTables", {})["TableNames"] == []
+
+
+def test_an_import_of_no_files_leaves_an_empty_table(engine: Engine, bucket: Path) -> None:
+    (bucket / "a.json").write_text("")
+    for prefix, name in (("", "Imported"), ("nothing/", "Other")):
+        parameters = {**PARAMETERS, "TableName": name}
+        described = run_import(engine, prefix, TableCreationParameters=parameters)
+        assert counts(described) == ("COMPLETED", 0, 0, 0)
+        assert described["ProcessedSizeBytes"] == 0
+        assert items_of(engine, name) == {}
 
 
 def test_a_symbolic_link_out_of_the_bucket_is_not_followed(
@@ -226,7 +269,7 @@ def test_a_symbolic_link_out_of_the_bucket_is_not_followed(
 ) -> None:
     write_items(tmp_path / "secret.json", 3)
     (bucket / "a.json").symlink_to(tmp_path / "secret.json")
-    assert run_import(engine)["FailureCode"] == "S3NoSuchKey"
+    assert counts(run_import(engine)) == ("COMPLETED", 0, 0, 0)
 
 
 def test_a_token_identifies_one_import(engine: Engine, bucket: Path) -> None:
@@ -257,7 +300,7 @@ def test_zstd_is_supported_if_this_python_has_it(engine: Engine, bucket: Path) -
     if has_zstd():
         (bucket / "a.json.zst").write_bytes(b"not compressed")
         described = run_import(engine, InputCompressionType="ZSTD")
-        assert counts(described) == ("COMPLETED", 1, 0, 1)
+        assert counts(described) == ("FAILED", 1, 0, 1)
     else:
         with pytest.raises(ValidationException, match="ZSTD is not supported by this version"):
             begin(engine, InputCompressionType="ZSTD")

@@ -6,6 +6,8 @@ import csv
 import gzip
 import importlib
 import importlib.util
+import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,6 +39,9 @@ class Record(NamedTuple):
     # All members of a DynamoDB JSON record: its item, and any others.
     members: Mapping[str, Any] = MappingProxyType({})
 
+
+_DECODER = json.JSONDecoder()
+_SPACES = re.compile(r"[ \t\r\n]*")
 
 # Errors that reading a file in the wrong format or compression can raise.
 _UNREADABLE = (OSError, EOFError, ValueError, zlib.error, csv.Error)
@@ -89,16 +94,46 @@ def _read_json(file: IO[bytes]) -> Iterator[Record]:
         if not line.strip():
             continue
         try:
-            parsed = orjson.loads(line)
+            yield _read_record(len(line), orjson.loads(line))
         except orjson.JSONDecodeError as error:
-            yield Record(len(line), f"it is not JSON: {error}")
-            continue
-        members = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
-        item = members.get("Item")
-        if isinstance(item, dict):
-            yield Record(len(line), cast("dict[str, Any]", item), members)
-        else:
-            yield Record(len(line), 'it is not an object with an "Item"')
+            yield from _read_joined(line, error)
+
+
+def _read_record(size_bytes: int, parsed: object) -> Record:
+    members = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
+    item = members.get("Item")
+    if isinstance(item, dict):
+        return Record(size_bytes, cast("dict[str, Any]", item), members)
+    return Record(size_bytes, 'it is not an object with an "Item"')
+
+
+def _read_joined(line: bytes, error: orjson.JSONDecodeError) -> Iterator[Record]:
+    """Read the records of a line on which several follow each other without newlines between.
+
+    If there is just one, it is not JSON, with the given error.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        yield Record(len(line), f"it is not JSON: {error}")
+        return
+    start = 0
+    while start < len(text):
+        try:
+            parsed, end = _DECODER.raw_decode(text, _start_of_value(text, start))
+        except (ValueError, RecursionError) as fault:
+            reason = error if start == 0 else fault
+            yield Record(len(text[start:].encode()), f"it is not JSON: {reason}")
+            return
+        end = _start_of_value(text, end)
+        yield _read_record(len(text[start:end].encode()), parsed)
+        start = end
+
+
+def _start_of_value(text: str, start: int) -> int:
+    found = _SPACES.match(text, start)
+    assert found is not None  # it matches no spaces, too
+    return found.end()
 
 
 def _read_csv(file: IO[bytes], form: FormatBody, types: KeyTypes) -> Iterator[Record]:

@@ -29,17 +29,24 @@ class InputRecord(NamedTuple):
 
 
 class InputFiles:
-    """The input files of jobs, which stay open from one batch to the next."""
+    """The input files of jobs, which stay open from one batch to the next.
 
-    def __init__(self, buckets: Buckets) -> None:
+    With `needs_files`, there must be at least one. With `stops_at_malformed`, a record that is not
+    an item ends its file, if that is DynamoDB JSON.
+    """
+
+    def __init__(
+        self, buckets: Buckets, *, needs_files: bool = True, stops_at_malformed: bool = False
+    ) -> None:
         self._buckets = buckets
+        self._needs_files, self._stops_at_malformed = needs_files, stops_at_malformed
         self._streams: dict[str, tuple[SourceBody, Iterator[InputRecord]]] = {}
 
     def take(self, id_: str, source: SourceBody, body: TableBody) -> Iterator[InputRecord]:
         """Return the remaining records, from the file that is already open if there is one.
 
         The caller gives the iterator back once the records it took are written. Raises
-        BucketFailed if there are no files to read.
+        BucketFailed if there is no bucket, or if there must be files and there are none.
         """
         known = self._streams.pop(id_, None)
         if known is not None and known[0] == source:
@@ -66,12 +73,13 @@ class InputFiles:
 
     def _list_keys(self, source: SourceBody) -> list[str]:
         keys = self._buckets.list_keys(source["bucket"], source["prefix"])
-        if not keys:
+        if not keys and self._needs_files:
             message = "No objects were found with the specified prefix"
             raise BucketFailed("S3NoSuchKey", message)
         return keys
 
     def _read(self, source: SourceBody, keys: list[str], types: KeyTypes) -> Iterator[InputRecord]:
+        ends_at_malformed = self._stops_at_malformed and source["form"]["format"] != "CSV"
         for key in keys:
             if key < source["key"]:
                 continue
@@ -80,3 +88,5 @@ class InputFiles:
             for number, record in enumerate(read_records(path, source["form"], types), start=1):
                 if number > done:
                     yield InputRecord(key, number, record)
+                if ends_at_malformed and isinstance(record.item, str):
+                    break
