@@ -8,7 +8,7 @@ cost in the engine, for the items that are there before and after.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -21,13 +21,14 @@ from keyfold.analysis.samples import SampleData, fill, name_entity
 from keyfold.analysis.scratch import RecordedCall, ScratchTable
 from keyfold.analysis.sizes import TableSizes, estimate_sizes
 from keyfold.analysis.workload import PatternUse, Workload
-from keyfold.errors import KeyfoldError
+from keyfold.capacity import read_units
+from keyfold.errors import AlreadyExists, KeyfoldError, TransactionFailed
 from keyfold.model import Entity, Pattern, Table
 from keyfold.store import Store
 from keyfold.values import Item
 
 _RUNS = 20
-_TRIES = 60
+_TRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +135,15 @@ def _scale_scans(profile: PatternProfile, sizes: TableSizes) -> PatternProfile:
         return profile
 
     def scale(call: RecordedCall) -> RecordedCall:
-        if call.operation != "Scan":
-            return call
         factor = sizes.growth(call.index)
-        return replace(
-            call,
-            table_units=call.table_units * factor,
-            index_units={name: each * factor for name, each in call.index_units.items()},
-            scanned=round(call.scanned * factor),
-        )
+        if call.operation != "Scan" or factor == 1:
+            return call
+        is_consistent = bool(call.request.get("ConsistentRead"))
+        units = read_units(round(sizes.total(call.index).bytes), is_consistent=is_consistent)
+        scanned = round(sizes.total(call.index).items)
+        if call.index is None:
+            return replace(call, table_units=units, scanned=scanned)
+        return replace(call, index_units={call.index: units}, scanned=scanned)
 
     runs = tuple(replace(run, calls=tuple(map(scale, run.calls))) for run in profile.runs)
     return replace(profile, runs=runs)
@@ -170,11 +171,11 @@ def profile_pattern(
         return PatternProfile(pattern.name, (), str(error))
     for arguments in islice(finder.from_entities(entities), _TRIES):
         found = _try(scratch, pattern, arguments)
-        if isinstance(found, MeasuredRun):
-            runs.append(found)
-        else:
+        if isinstance(found, str):
             problem = problem or found
-        if len(runs) == _RUNS:
+            continue
+        runs.append(found)
+        if sum(run.returned > 0 for run in runs) == _RUNS:
             break
     if not runs:
         found = _try(scratch, pattern, finder.from_example())
@@ -190,12 +191,30 @@ def profile_pattern(
 def _try(
     scratch: ScratchTable, pattern: Pattern[..., Any], arguments: Mapping[str, Any]
 ) -> MeasuredRun | str:
-    """Run a pattern once and undo its writes; return the reason if it fails."""
+    """Run a pattern once and undo its writes; return the reason if it fails.
+
+    An entity that is passed is taken to be new, so the sample's is removed; if the pattern then
+    fails or finds nothing, it is taken to be stored.
+    """
+    takes_entities = any(isinstance(each, Entity) for each in arguments.values())
+    found = _measure(scratch, pattern, arguments, without_passed=takes_entities)
+    if not takes_entities or (isinstance(found, MeasuredRun) and found.returned):
+        return found
+    stored = _measure(scratch, pattern, arguments, without_passed=False)
+    return found if isinstance(stored, str) else stored
+
+
+def _measure(
+    scratch: ScratchTable,
+    pattern: Pattern[..., Any],
+    arguments: Mapping[str, Any],
+    *,
+    without_passed: bool,
+) -> MeasuredRun | str:
     try:
-        _remove(scratch.store, arguments)
-        scratch.take_calls()
-        result = scratch.store.run(pattern(**arguments))
-        return MeasuredRun(arguments, scratch.take_calls(), _count(result))
+        if without_passed:
+            _remove(scratch.store, arguments.values())
+        return _run(scratch, pattern, arguments)
     except KeyfoldError as error:
         return str(error)
     except ValidationError as error:
@@ -206,9 +225,34 @@ def _try(
         scratch.roll_back()
 
 
-def _remove(store: Store, arguments: Mapping[str, Any]) -> None:
-    """Delete the entities that are passed: a put is taken to write a new item."""
-    for each in arguments.values():
+def _run(
+    scratch: ScratchTable, pattern: Pattern[..., Any], arguments: Mapping[str, Any]
+) -> MeasuredRun:
+    scratch.take_calls()
+    try:
+        result = scratch.store.run(pattern(**arguments))
+    except (AlreadyExists, TransactionFailed) as error:
+        in_the_way = [*_find_existing(error)]
+        if not in_the_way:
+            raise
+        # It creates what the sample has: once more, without that.
+        _remove(scratch.store, in_the_way)
+        scratch.take_calls()
+        result = scratch.store.run(pattern(**arguments))
+    return MeasuredRun(arguments, scratch.take_calls(), _count(result))
+
+
+def _find_existing(error: AlreadyExists | TransactionFailed) -> Iterator[Any]:
+    """Yield the stored entities that a write would have created."""
+    reasons = error.reasons if isinstance(error, TransactionFailed) else (error,)
+    for each in reasons:
+        if isinstance(each, AlreadyExists) and each.found is not None:
+            yield each.found
+
+
+def _remove(store: Store, values: Iterable[Any]) -> None:
+    """Delete the entities among some values."""
+    for each in values:
         if isinstance(each, Entity):
             store.run(type(each).delete(**_key_of(each)))
 

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from keyfold.designs.exchange_rates._currencies import ISO_4217
+from keyfold.designs.exchange_rates._examples import make_examples
 from keyfold.designs.exchange_rates._items import Currency, Rate, by_base, table
 from keyfold.designs.exchange_rates._patterns import (
     delete,
@@ -38,6 +39,7 @@ __all__ = [
     "get",
     "get_by_base",
     "get_stale",
+    "make_examples",
     "mark_stale",
     "publisher",
     "reader",

@@ -15,6 +15,7 @@ Purchase(ttl=None, buyer='buyer-1', purchase='purchase-2')
 
 from __future__ import annotations
 
+from keyfold.designs.letsgo._examples import make_examples
 from keyfold.designs.letsgo._identities import Subject, make_identity_id, read_identity_id
 from keyfold.designs.letsgo._items import (
     RESERVED_PREFIX,
@@ -98,6 +99,7 @@ __all__ = [
     "list_invitations",
     "list_items",
     "list_tenants_of_identity",
+    "make_examples",
     "make_identity_id",
     "put_identity",
     "put_item",

@@ -38,6 +38,7 @@ from keyfold.designs.market._accounts import (
     users_of_account,
 )
 from keyfold.designs.market._carts import create_cart, delete_cart, put_in_cart, take_from_cart
+from keyfold.designs.market._examples import make_examples
 from keyfold.designs.market._handlers import REWARD_SHARE, bill_order, id_for, reward_order
 from keyfold.designs.market._items import (
     Account,
@@ -172,6 +173,7 @@ __all__ = [
     "join_account",
     "last_orders",
     "leave_account",
+    "make_examples",
     "order_by_id",
     "orders",
     "orders_between",

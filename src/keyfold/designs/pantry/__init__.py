@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from keyfold.designs.pantry._examples import make_examples
 from keyfold.designs.pantry._items import (
     Categories,
     Category,
@@ -95,6 +96,7 @@ __all__ = [
     "list_of_expired_join_links_of_group",
     "list_of_users",
     "list_of_users_group",
+    "make_examples",
     "member",
     "people",
     "remove_food",

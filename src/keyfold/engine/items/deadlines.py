@@ -46,6 +46,9 @@ class Deadline:
         self._monotonic, self._is_cancelled = monotonic, is_cancelled
         self._ends_at = monotonic() + seconds
 
+    def __repr__(self) -> str:
+        return f"Deadline({self._seconds:g})"
+
     @property
     def is_over(self) -> bool:
         """Whether the time has passed, or the operation was cancelled."""
