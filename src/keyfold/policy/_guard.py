@@ -18,8 +18,10 @@ _WHOLE = ("ALL_OLD", "ALL_NEW")
 _PARTIAL = ("SPECIFIC_ATTRIBUTES", "COUNT")
 _PUTS = Right.CREATE | Right.UPDATE
 _GET, _READ = Right.GET.value, READ.value
-# The number of partitions whose rights are cached.
+# The number of partitions whose rights are cached, and the length of their keys. A longer key is not
+# valid, but a guard decides before anybody checks that: a tenant must not fill the memory.
 _MAX_CACHED = 1_000
+_MAX_CACHED_LENGTH = 2_048
 _NO_VALUE: AttributeValue = {}
 # Tells whether a lookup shows an item, by its key.
 ItemTest = Callable[[Item], bool]
@@ -128,9 +130,10 @@ class Guard:
             if isinstance(found, str) or not found.has_only_rights:
                 return False
             granted = found.rights if found.writable is None else found.rights & _READ
-            if len(self._rights_by_partition) >= _MAX_CACHED:
-                self._rights_by_partition.clear()
-            self._rights_by_partition[text] = granted
+            if text is None or len(text) <= _MAX_CACHED_LENGTH:
+                if len(self._rights_by_partition) >= _MAX_CACHED:
+                    self._rights_by_partition.clear()
+                self._rights_by_partition[text] = granted
         if granted & right != right:
             return False
         if not written:
@@ -146,11 +149,12 @@ class Guard:
         if self._foreign_index_key(written) is not None:
             return False
         for attribute, own in self._own_by_attribute:
-            value = written.get(attribute)
-            if value is not None:
+            text = (written.get(attribute) or _NO_VALUE).get("S")
+            if text is not None and len(text) <= _MAX_CACHED_LENGTH:
                 if len(own) >= _MAX_CACHED:
                     own.clear()
-                own.update((value.get("S"), None))
+                    own.add(None)
+                own.add(text)
         return True
 
     def find_lookup(self, access: Access) -> ItemTest | None:

@@ -234,8 +234,6 @@ class SqliteStorage:
     def hold_snapshot(self) -> Generator[HeldSnapshot]:
         # A database in memory has only one connection, so its snapshot is a copy, page by page.
         with self._lock:
-            if self._is_view_held:
-                self._end_held_view()
             try:
                 connection = self._open_reader() if self._in_file else copy_memory(self._connection)
                 snapshot = HeldSnapshot(View(connection), self._path)

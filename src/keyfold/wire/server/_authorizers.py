@@ -78,6 +78,8 @@ _GET = Right.GET.value
 # A GetItem with only these parameters is decided by its table, its key, and the last of them.
 _PLAIN_GET = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity"})
 _MAX_CACHED = 1_000
+# Longer keys are not valid, but this is decided before anybody checks that.
+_MAX_CACHED_LENGTH = 2_048
 
 
 class RoleAuthorizer:
@@ -226,9 +228,10 @@ class PolicyAuthorizer:
             return True
         if self._find_denial("GetItem", request, lambda _: names) is not None:
             return False
-        if len(self._allowed) >= _MAX_CACHED:
-            self._allowed.clear()
-        self._allowed.add(seen)
+        if len(leading) <= _MAX_CACHED_LENGTH:
+            if len(self._allowed) >= _MAX_CACHED:
+                self._allowed.clear()
+            self._allowed.add(seen)
         return True
 
 

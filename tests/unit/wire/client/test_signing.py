@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from datetime import UTC, datetime
 from typing import Any
 from unittest import mock
@@ -85,6 +86,20 @@ def test_the_signing_key_is_derived_once_a_day() -> None:
         assert derive.call_count == 1
         signer.write_head(GET, "", b"{}", 2 * 86_400.0, credentials)
         assert derive.call_count == 2
+
+
+def test_requests_after_midnight_are_signed_with_the_key_of_the_new_day() -> None:
+    signer = Signer("localhost", "us-east-1", agent="keyfold", accepts="gzip")
+    credentials = Credentials("key", "secret")
+    midnight = 1_900_000_000 // 86_400 * 86_400
+    # The last one is a request that is sent again, by a clock that was set back.
+    for now in (midnight - 1, midnight, midnight + 86_400, midnight - 1):
+        headers = read_head(signer.write_head(GET, "", b"{}", float(now), credentials))
+        day = time.strftime("%Y%m%d", time.gmtime(now))
+        assert f"Credential=key/{day}/us-east-1/dynamodb/aws4_request" in headers["Authorization"]
+        assert headers["Authorization"] == sign_by_botocore(
+            headers, b"{}", "us-east-1", credentials
+        )
 
 
 def test_secrets_are_not_shown() -> None:

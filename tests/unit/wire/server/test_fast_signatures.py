@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
@@ -10,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from botocore.auth import SigV4Auth
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -203,6 +205,46 @@ def test_the_port_may_only_be_omitted_if_it_is_one(wire: Wire) -> None:
     assert exchange(wire, bare.set("Host", "localhost:8000")).status == 200
     for host in ("localhost:port", "localhost:", ":8000"):
         assert exchange(wire, bare.set("Host", host)).json["message"] == MISMATCH
+
+
+def sign_with_key_of(day: str, timestamp: str, scope: str | None = None) -> Signed:
+    """Return a request that is signed with the key of a day, whatever its date and scope say."""
+
+    def sign(_: object, to_sign: str, __: object) -> str:
+        key = f"AWS4{SECRET}".encode()
+        for part in (day, REGION, "dynamodb", "aws4_request", to_sign):
+            key = hmac.digest(key, part.encode(), "sha256")
+        return key.hex()
+
+    days = f"{scope or timestamp[:8]}/{REGION}/dynamodb/aws4_request"
+
+    with (
+        mock.patch.object(SigV4Auth, "signature", sign),
+        mock.patch.object(SigV4Auth, "credential_scope", return_value=days),
+        mock.patch.object(SigV4Auth, "scope", return_value=f"{ACCESS_KEY}/{days}"),
+    ):
+        return sign_get(timestamp=timestamp)
+
+
+def test_each_day_has_its_own_signing_key(wire: Wire, clock: Clock) -> None:
+    """The secret and the client are the same; only the date in the scope is another."""
+    midnight = NOW + 12 * 3600
+    before, after = "20261115T235959Z", "20261116T000000Z"
+    clock.now = midnight
+    for timestamp in (before, after):
+        assert sign_with_key_of(timestamp[:8], timestamp) == sign_get(timestamp=timestamp)
+        assert exchange(wire, sign_get(timestamp=timestamp)).status == 200
+        # Both days are known now, and neither takes the key of the other.
+        assert exchange_fast(wire, sign_get(timestamp=timestamp)).status == 200
+    assert exchange_fast(wire, sign_get(timestamp=before)).status == 200
+    # The key of one day is not good for another: somebody may have kept yesterday's.
+    for day, timestamp in (("20261115", after), ("20261116", before), ("20261117", after)):
+        forged = sign_with_key_of(day, timestamp)
+        assert exchange(wire, forged).json["message"] == MISMATCH
+    # All of it is yesterday's but the date.
+    forged = sign_with_key_of(before[:8], after, scope=before[:8])
+    assert forged.get("Authorization").startswith(sign_get().get("Authorization")[:60])
+    assert "Date in Credential scope does not match" in exchange(wire, forged).json["message"]
 
 
 # Sharing of one check of the files.

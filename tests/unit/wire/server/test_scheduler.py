@@ -19,7 +19,16 @@ from keyfold.errors import FileBusy
 from keyfold.wire.server import _state
 from keyfold.wire.server._requests import WireCall
 from keyfold.wire.server._scheduler import Outcome, Scheduler
-from tests.unit.wire.server.http import TABLE, Wire, get, make_table, put
+from tests.unit.wire.server.http import (
+    TABLE,
+    FakeTransport,
+    Wire,
+    ask,
+    get,
+    make_table,
+    put,
+    read_responses,
+)
 
 
 class SchedulerHarness:
@@ -69,6 +78,46 @@ def test_writes_of_one_loop_iteration_share_a_commit(harness: SchedulerHarness) 
     assert harness.outcomes == [b"{}"] * 50
     assert commit.call_count == 1
     assert harness.names() == {"first", *map(str, range(50))}
+
+
+def test_reads_and_writes_of_one_loop_iteration_are_all_answered(tmp_path: Path) -> None:
+    """Reads share a view, and a write in the same iteration must neither meet it nor leave it stale."""
+    path = tmp_path / "things.db"
+    with (
+        Engine.open(path, durability="process", upkeep_seconds=None) as engine,
+        Engine.open(path, durability="process", upkeep_seconds=None) as other,
+    ):
+        make_table(engine)
+        wire = Wire(engine)
+
+        def ask_all(*requests: bytes) -> list[str]:
+            """Send requests in one iteration of the loop; return the items that were read."""
+            wire.scheduler._unshared_reads = 0
+            transports: list[FakeTransport] = []
+            for each in requests:
+                connection, transport = wire.connect()
+                connection.data_received(each)
+                transports.append(transport)
+            wire.run_until_idle()
+            responses = [one for each in transports for one in read_responses(each.written)]
+            assert [each.status for each in responses] == [200] * len(requests)
+            return [each.json["Item"]["pk"]["S"] for each in responses if "Item" in each.json]
+
+        delete = ask("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": "nobody's"}}})
+        for number in range(20):
+            mine, theirs = f"mine {number}", f"theirs {number}"
+            # The writes are carried out at the end of the iteration, or, if one comes first, before
+            # the view is released.
+            requests = [get(mine), put(mine), put(f"{mine} too"), get(theirs)]
+            assert ask_all(*requests[number % 4 :], *requests[: number % 4]) == []
+            assert ask_all(get(theirs), get(mine), get(f"{mine} too")) == [mine, f"{mine} too"]
+            # A write that is alone shares no commit.
+            assert ask_all(delete, get(theirs), get(mine)) == [mine]
+            item = {"pk": {"S": theirs}}
+            other.execute("PutItem", {"TableName": TABLE, "Item": item})
+            # It was answered before these reads were sent.
+            assert ask_all(get(theirs), get(mine)) == [theirs, mine]
+        wire.close()
 
 
 def test_each_request_gets_its_own_outcome(harness: SchedulerHarness) -> None:

@@ -129,6 +129,8 @@ def test_signatures_of_our_client_are_accepted(
 
 def test_the_cache_of_signing_keys_is_bounded() -> None:
     verifier = Verifier(REGION)
+    largest = 0
     for number in range(2_500):
         verifier._derive_key(f"secret {number}", "20261115")
-    assert len(verifier._keys) <= 1_000
+        largest = max(largest, len(verifier._keys))
+    assert largest == 1_000
