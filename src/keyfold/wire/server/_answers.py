@@ -24,7 +24,7 @@ _UNAVAILABLE = "com.amazonaws.dynamodb.v20120810#ServiceUnavailable"
 
 # After a 503 of the service, a write may have been carried out; this header tells our client that
 # it was not.
-_UNDONE = b"X-Keyfold-Undone: true\r\n"
+_UNDONE = b"Retry-After: 1\r\nX-Keyfold-Undone: true\r\n"
 
 _STATUS_LINES = {
     status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode())

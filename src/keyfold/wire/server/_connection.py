@@ -82,11 +82,7 @@ class ServerConnection(RequestInput):
         self._output.connect(self._transport)
         peer = transport.get_extra_info("peername")
         self.peer = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
-        if not self._state.admit_client(self):
-            self._discarded = 0
-            answer = answer_unavailable("Too many connections are open")
-            self._transport.write(self._state.writer.write(answer, keeps_alive=False))
-            self._transport.close()
+        self._state.admit_client(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._is_closing = self.is_gone = True

@@ -309,7 +309,7 @@ class RequestInput(asyncio.Protocol):
         if b"upgrade" in headers:
             raise StopParsing(answer_plain(400, "Only HTTP/1.1 is supported"))
         # Head bytes are not counted while the body arrives.
-        self._head_bytes, self._trailer_bytes = -1, 0
+        self._head_bytes = -1
         length = headers.get(b"content-length")
         if length is None:
             # With a length, the parser has refused it.

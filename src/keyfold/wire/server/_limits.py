@@ -19,8 +19,9 @@ class Limits:
     each connection: from there on, no more is read from it. All together may take `buffered_bytes`,
     and large requests that are being carried out `work_bytes`: they wait for that.
 
-    There may be `connections` open connections, and `waiting` requests waiting to run. What goes
-    beyond these, or beyond `buffered_bytes`, is answered with status 503.
+    There may be `connections` open connections, fewer if the process may not open enough files, and
+    `waiting` requests waiting to run. What goes beyond these, or beyond `buffered_bytes`, is answered
+    with status 503. A TLS handshake has to be finished within `handshake_seconds`.
 
     An operation that runs in a thread has to end within `run_seconds`: a page of a Query or Scan ends
     early, and other reads are answered with an InternalServerError.
@@ -31,6 +32,7 @@ class Limits:
     receive_seconds: float = 60.0
     send_seconds: float = 60.0
     idle_seconds: float = 300.0
+    handshake_seconds: float = 10.0
     connections: int = 1_000
     waiting: int = 2_000
     connection_bytes: int = 32 * MIB

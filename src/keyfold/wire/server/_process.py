@@ -18,8 +18,10 @@ from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
 from keyfold.policy.accesses import KeyLookup
+from keyfold.wire.server._descriptors import raise_descriptor_limit
 from keyfold.wire.server._file_access import create_private
 from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_policy_gate
+from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._server import Server, new_event_loop
 
@@ -74,6 +76,7 @@ def run_server(
     server.
     """
     tls = load_tls(settings)
+    raise_descriptor_limit(Limits())
 
     def find_key_names(table: str) -> TableKeyNames | None:
         return engine.find_key_names(table)

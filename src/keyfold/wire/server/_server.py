@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from keyfold.errors import AddressUnavailable, OptionInvalid
+from keyfold.wire.server._acceptor import Acceptor
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._browsers import BrowserRules, check_exposure, is_loopback_address
-from keyfold.wire.server._connection import ServerConnection
+from keyfold.wire.server._descriptors import fit_to_descriptors
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
@@ -24,7 +25,6 @@ from keyfold.wire.server._state import ServerState
 _SWEEP_SECONDS = 1.0
 # How long a stop waits for what it has cancelled.
 _LAST_SECONDS = 0.5
-_BACKLOG = 1_024
 _LAST_PORT = 65_535
 
 
@@ -65,14 +65,14 @@ class Server:
         self._service = service
         self._host, self._port = host, port
         self._listener = listener
-        self._limits = limits or Limits()
+        self._limits = fit_to_descriptors(limits or Limits())
         self._tls = tls
         self._metrics = metrics
         self._access_log = None if access_log is None else AccessLog(access_log)
         self._gate = gate
         self._allow_host, self._allow_origin = allow_host, allow_origin
         self._insecure = insecure
-        self._server: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
         self._state: ServerState | None = None
         self._sweeping: asyncio.TimerHandle | None = None
 
@@ -101,9 +101,8 @@ class Server:
             gate=self._gate,
             browsers=browsers,
         )
-        self._server = await loop.create_server(
-            lambda: ServerConnection(state), sock=listener, ssl=self._tls, backlog=_BACKLOG
-        )
+        self._acceptor = Acceptor(listener, state, loop, self._tls)
+        self._acceptor.start()
         self._sweep()
 
     async def stop(self) -> None:
@@ -111,13 +110,13 @@ class Server:
 
         Requests that take longer than `Limits.stop_seconds` are cancelled.
         """
-        state, server = self._state, self._server
-        if state is None or server is None:
+        state, acceptor = self._state, self._acceptor
+        if state is None or acceptor is None:
             return
         loop = asyncio.get_running_loop()
         emptied = asyncio.Event()
         state.on_empty = emptied.set
-        server.close()
+        acceptor.close()
         state.stop()
         if state.clients:
             await _wait(emptied, self._limits.stop_seconds)
@@ -132,7 +131,7 @@ class Server:
         await loop.run_in_executor(None, state.scheduler.close)
         if self._sweeping is not None:
             self._sweeping.cancel()
-        self._server = self._state = None
+        self._acceptor = self._state = None
 
     @contextmanager
     def running(self) -> Generator[str]:
@@ -161,10 +160,11 @@ class Server:
             raise
 
     def _sweep(self) -> None:
-        if self._state is not None:
+        if self._state is not None and self._acceptor is not None:
             # Scheduled first: whatever fails in one sweep, there is a next one.
             self._sweeping = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
             self._state.sweep()
+            self._acceptor.sweep(self._state.now)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

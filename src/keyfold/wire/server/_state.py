@@ -95,12 +95,11 @@ class ServerState:
         self.on_empty: Callable[[], None] | None = None
         self.writer.tick()
 
-    def admit_client(self, client: ConnectedClient) -> bool:
-        """Register a new connection; return False if there are too many, or the server stops."""
-        if len(self.clients) >= self.limits.connections or self.is_stopping:
-            return False
+    def admit_client(self, client: ConnectedClient) -> None:
+        """Register a new connection."""
         self.clients.add(client)
-        return True
+        if self.is_stopping:
+            client.stop()
 
     def dismiss(self, client: ConnectedClient) -> None:
         """Unregister a closed connection."""

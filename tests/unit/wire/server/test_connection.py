@@ -241,15 +241,6 @@ def test_earlier_requests_are_answered_before_a_refusal(strict: Wire) -> None:
     assert transport.has_eof
 
 
-def test_the_number_of_connections_is_limited(strict: Wire) -> None:
-    clients = [strict.connect() for _ in range(LIMITS.connections)]
-    _, transport = strict.connect()
-    assert refused_status(transport) == 503
-    assert transport.is_closed
-    clients[0][0].connection_lost(None)
-    assert [response.status for response in strict.exchange(get("a"))] == [200]
-
-
 def test_the_number_of_waiting_requests_is_limited(strict: Wire) -> None:
     clients = [strict.connect() for _ in range(3)]
     for connection, _ in clients:

@@ -1,0 +1,209 @@
+"""Accepts connections: as many as there may be. The others are told that there are too many.
+
+asyncio's own server accepts a thousand connections before the first of them can be refused, and logs a
+traceback for each one when descriptors run out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, cast
+
+from keyfold.wire.server._answers import answer_unavailable
+from keyfold.wire.server._connection import ServerConnection
+from keyfold.wire.server._descriptors import REFUSED_CONNECTIONS
+from keyfold.wire.server._requests import HttpRequest
+from keyfold.wire.server._state import ServerState
+
+_BACKLOG = 1_024
+# How many connections are accepted before others get their turn. A handshake takes about a millisecond.
+_ACCEPTED_PER_TURN = 32
+_HANDSHAKES_PER_TURN = 2
+# How many handshakes may be unfinished: then the oldest has to go. One takes a few round trips.
+_MOST_HANDSHAKES = 64
+# How long a refused client may take to read that.
+_REFUSAL_SECONDS = 2.0
+# How long a client may take to end TLS after the server has.
+_SHUTDOWN_SECONDS = 1.0
+_RETRY_SECONDS = 0.5
+_LOG_SECONDS = 60.0
+_MOST_DISCARDED_BYTES = 1 << 20
+
+_UNKNOWN = HttpRequest(b"", b"", {}, b"", keeps_alive=False, operation=None)
+
+_logger = logging.getLogger("keyfold.server")
+
+
+class _Opening(NamedTuple):
+    task: asyncio.Task[None]
+    since: float
+
+
+class Acceptor:
+    """Accepts from a listening socket, and knows the connections that are not served (yet)."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        state: ServerState,
+        loop: asyncio.AbstractEventLoop,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._listener, self._state, self._loop, self._tls = listener, state, loop, tls
+        self._per_turn = _ACCEPTED_PER_TURN if tls is None else _HANDSHAKES_PER_TURN
+        # The connections whose handshake is not finished, and those that are being refused: since when.
+        # The oldest is the first.
+        self._opening: dict[ServerConnection, _Opening] = {}
+        self._refused: dict[RefusedConnection, float] = {}
+        self._logged_at: dict[str, float] = {}
+        self._retrying: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Listen, and accept connections from now on."""
+        self._listener.setblocking(False)  # noqa: FBT003 - its only parameter
+        self._listener.listen(_BACKLOG)
+        self._loop.add_reader(self._listener, self._accept)
+
+    def close(self) -> None:
+        """Accept no more connections, and drop those that are not served yet."""
+        self._loop.remove_reader(self._listener)
+        if self._retrying is not None:
+            self._retrying.cancel()
+        self._listener.close()
+        for opening in list(self._opening.values()):
+            opening.task.cancel()
+        for refused in list(self._refused):
+            refused.abort()
+
+    def sweep(self, now: float) -> None:
+        """Drop handshakes that take too long, and refused clients that do not go."""
+        oldest = now - self._state.limits.handshake_seconds
+        for opening in [each for each in self._opening.values() if each.since < oldest]:
+            opening.task.cancel()
+        oldest = now - _REFUSAL_SECONDS
+        for refused in [each for each, since in self._refused.items() if since < oldest]:
+            refused.abort()
+
+    def dismiss(self, refused: RefusedConnection) -> None:
+        """Unregister a refused connection that was closed."""
+        self._refused.pop(refused, None)
+
+    def _accept(self) -> None:
+        for _ in range(self._per_turn):
+            try:
+                client, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                # There are no descriptors left, or no memory. The connection stays in the queue of the
+                # socket, so trying again at once would keep the loop busy.
+                self._log("cannot accept connections: %s", error.strerror)
+                self._loop.remove_reader(self._listener)
+                self._retrying = self._loop.call_later(_RETRY_SECONDS, self._accept_again)
+                return
+            client.setblocking(False)  # noqa: FBT003 - its only parameter
+            self._connect(client)
+
+    def _accept_again(self) -> None:
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _connect(self, client: socket.socket) -> None:
+        state = self._state
+        most = state.limits.connections
+        # Those that were opened in this iteration of the loop are in both.
+        opening = sum(each not in state.clients for each in self._opening)
+        if len(state.clients) + opening < most:
+            if self._tls is not None and opening >= _MOST_HANDSHAKES:
+                self._opening.pop(next(iter(self._opening))).task.cancel()
+            connection = ServerConnection(state)
+            task = self._open(client, lambda: connection)
+            self._opening[connection] = _Opening(task, state.now)
+            task.add_done_callback(lambda _: self._opening.pop(connection, None))
+            return
+        self._log("refused a connection: %d are open, which is the limit", most)
+        if len(self._refused) >= REFUSED_CONNECTIONS:
+            oldest_refused = next(iter(self._refused))
+            del self._refused[oldest_refused]
+            oldest_refused.abort()
+        refused = RefusedConnection(state, self)
+        self._refused[refused] = state.now
+        refused.opening = self._open(client, lambda: refused)
+        refused.opening.add_done_callback(lambda _: refused.check_opened())
+
+    def _open(
+        self, client: socket.socket, make: Callable[[], asyncio.Protocol]
+    ) -> asyncio.Task[None]:
+        is_begun = False
+        shutdown_seconds = None if self._tls is None else _SHUTDOWN_SECONDS
+
+        async def open_connection() -> None:
+            nonlocal is_begun
+            is_begun = True
+            # The client may go away, or speak another protocol: that is no error of the server.
+            with suppress(OSError):
+                await self._loop.connect_accepted_socket(
+                    make, client, ssl=self._tls, ssl_shutdown_timeout=shutdown_seconds
+                )
+
+        def check_begun(_: object) -> None:
+            if not is_begun:
+                client.close()
+
+        task = self._loop.create_task(open_connection())
+        task.add_done_callback(check_begun)
+        return task
+
+    def _log(self, message: str, *values: object) -> None:
+        """Log a message, unless it was logged in the last minute."""
+        now = self._state.now
+        if now - self._logged_at.get(message, -_LOG_SECONDS) >= _LOG_SECONDS:
+            self._logged_at[message] = now
+            _logger.warning(message, *values)
+
+
+class RefusedConnection(asyncio.Protocol):
+    """Answers 503 before there is a request, and waits until the client has read it."""
+
+    def __init__(self, state: ServerState, acceptor: Acceptor) -> None:
+        self._state, self._acceptor = state, acceptor
+        self._transport: asyncio.Transport | None = None
+        self._discarded = 0
+        self.opening: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = self._transport = cast(asyncio.Transport, transport)
+        answer = answer_unavailable("Too many connections are open")
+        transport.write(self._state.writer.write(answer, keeps_alive=False))
+        peer = transport.get_extra_info("peername")
+        name = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+        self._state.note(name, "", _UNKNOWN, answer, 0.0)
+        if transport.can_write_eof():
+            # A connection that is closed with unread input is reset, and the answer is lost.
+            transport.write_eof()
+        else:
+            transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        self._discarded += len(data)
+        if self._discarded > _MOST_DISCARDED_BYTES:
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._acceptor.dismiss(self)
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        if self._transport is not None:
+            self._transport.abort()
+        elif self.opening is not None:
+            self.opening.cancel()
+
+    def check_opened(self) -> None:
+        """Unregister the connection if it was never opened."""
+        if self._transport is None:
+            self._acceptor.dismiss(self)
