@@ -19,6 +19,7 @@ from keyfold.engine.jobs import SECONDS_AT_ONCE, Jobs
 from keyfold.engine.operations import search_vectors
 from keyfold.errors import FileBusy, InternalServerError
 from keyfold.wire.server import Limits, Server, _scheduler, _server
+from tests.hostile.clocks import Ticks
 from tests.unit.engine.vectors import INDEX, create, numbers
 from tests.unit.engine.vectors import put as put_product
 from tests.unit.wire.server.http import TABLE, ask, make_table, read_responses
@@ -49,17 +50,6 @@ SEARCH: dict[str, Any] = {
     "TopK": 3,
 }
 COUNT = 30
-
-
-class Ticks:
-    """A clock by which a second passes each time it is read."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from keyfold.errors import KeyfoldError
 from keyfold.wire.server._answers import AMZ_JSON
 from keyfold.wire.server._lanes import Lane
 from keyfold.wire.server._requests import LargeCall
+from tests.hostile.clocks import Ticks
 from tests.unit.wire.server.http import (
     TABLE,
     Wire,
@@ -300,11 +301,15 @@ class CommitRecorder(Engine):
     commits: list[tuple[int, bool]]
 
     def execute_together(
-        self, calls: Sequence[tuple[str, Any]], *, may_wait: bool = True
+        self,
+        calls: Sequence[tuple[str, Any]],
+        *,
+        may_wait: bool = True,
+        deadline: Deadline = NO_DEADLINE,
     ) -> list[dict[str, Any] | KeyfoldError]:
-        outcomes = super().execute_together(calls, may_wait=may_wait)
+        outcomes = super().execute_together(calls, may_wait=may_wait, deadline=deadline)
         is_in_thread = threading.current_thread().name == "keyfold-commits"
-        self.commits.append((len(calls), is_in_thread))
+        self.commits.append((len(outcomes), is_in_thread))
         return outcomes
 
 
@@ -340,6 +345,61 @@ def test_small_writes_wait_for_one_large_write_at_a_time(commits: CommitRecorder
         wire.scheduler.run(call, lambda _, name=name: done.append(name))
     wire.run_until_idle()
     assert done.index("small") <= 1
+    wire.close()
+
+
+def test_a_condition_that_is_much_work_is_evaluated_in_a_thread(commits: CommitRecorder) -> None:
+    wire = Wire(commits)
+    wire.exchange(put("a", t={"S": "x" * 50_000}))
+    commits.commits.clear()
+    condition = " OR ".join(f"contains(t, :v{number})" for number in range(100))
+    update = {
+        "TableName": TABLE,
+        "Key": {"pk": {"S": "a"}},
+        "UpdateExpression": "SET n = :n",
+        "ConditionExpression": f"{condition} OR t <> :n",
+        "ExpressionAttributeValues": {
+            ":n": {"N": "1"},
+            **{f":v{number}": {"S": "y"} for number in range(100)},
+        },
+    }
+    (response,) = wire.exchange(ask("UpdateItem", update))
+    assert response.status == 200
+    assert commits.commits == [(1, True)]
+    wire.close()
+
+
+def test_a_transaction_of_many_long_items_runs_in_a_thread(commits: CommitRecorder) -> None:
+    wire = Wire(commits)
+    for number in range(20):
+        wire.exchange(put(str(number), t={"S": "x" * 20_000}))
+    commits.commits.clear()
+    checks = [
+        {
+            "ConditionCheck": {
+                "TableName": TABLE,
+                "Key": {"pk": {"S": str(number)}},
+                "ConditionExpression": "attribute_exists(t)",
+            }
+        }
+        for number in range(20)
+    ]
+    (response,) = wire.exchange(ask("TransactWriteItems", {"TransactItems": checks}))
+    assert response.status == 200
+    assert commits.commits == [(1, True)]
+    wire.close()
+
+
+def test_writes_that_take_long_are_committed_in_several_groups(commits: CommitRecorder) -> None:
+    wire = Wire(commits)
+    wire.scheduler._monotonic = Ticks()
+    connected = [wire.connect() for _ in range(5)]
+    for number, (connection, _) in enumerate(connected):
+        connection.data_received(put(str(number)))
+    wire.run_until_idle()
+    assert all(transport.written.startswith(b"HTTP/1.1 200") for _, transport in connected)
+    assert commits.commits == [(1, False)] * 5
+    assert commits.execute("Scan", {"TableName": TABLE})["Count"] == 5
     wire.close()
 
 

@@ -269,19 +269,24 @@ class Engine:
         return self._execute(operation, request, _INLINE)
 
     def execute_together(
-        self, calls: Sequence[tuple[str, Any]], *, may_wait: bool = True
+        self,
+        calls: Sequence[tuple[str, Any]],
+        *,
+        may_wait: bool = True,
+        deadline: Deadline = NO_DEADLINE,
     ) -> list[dict[str, Any] | KeyfoldError]:
         """Execute several item operations in one commit, each as `execute_parsed` does.
 
         Return the responses that the operations would have if executed one by one in this order;
-        an error takes the place of a response. With `may_wait` False, nothing is done and FileBusy
+        an error takes the place of a response. At the `deadline`, the others are left: there are fewer
+        responses than calls, but at least one. With `may_wait` False, nothing is done and FileBusy
         is raised at once if another process is writing, or NeedsThread if an item is long.
         """
         if not may_wait:
             with self._storage.without_waiting():
-                return self._execute_together(calls, _INLINE)
+                return self._execute_together(calls, _INLINE, deadline)
         try:
-            return self._execute_together(calls, _WIRE)
+            return self._execute_together(calls, _WIRE, deadline)
         except (FileBusy, FileFailed, SharingFailed):
             # Nothing was committed: execute each one separately, so that each gets its own error.
             return [self._try_parsed(operation, request, _WIRE) for operation, request in calls]
@@ -299,7 +304,7 @@ class Engine:
         self._storage.release_view()
 
     def _execute_together(
-        self, calls: Sequence[tuple[str, Any]], rendering: Rendering
+        self, calls: Sequence[tuple[str, Any]], rendering: Rendering, deadline: Deadline
     ) -> list[dict[str, Any] | KeyfoldError]:
         if len(calls) == 1:
             # A single write needs no transaction around it.
@@ -308,8 +313,13 @@ class Engine:
             if isinstance(response, FileBusy):
                 raise response
             return [response]
+        responses: list[dict[str, Any] | KeyfoldError] = []
         with self._storage.shared_commit():
-            return [self._try_parsed(operation, request, rendering) for operation, request in calls]
+            for operation, request in calls:
+                responses.append(self._try_parsed(operation, request, rendering))
+                if deadline.is_over:
+                    break
+        return responses
 
     def _try_parsed(
         self, operation: str, request: Any, rendering: Rendering

@@ -37,6 +37,7 @@ from keyfold.engine.items.writes import (
     check_item_size,
     evaluate_write,
     make_put,
+    split_condition,
     store,
 )
 from keyfold.engine.metadata import parse_record
@@ -239,7 +240,7 @@ def _make_write(table: EngineTable, request: dict[str, Any]) -> ItemWrite:
     check_item_size(size)
     row_key, put = make_put(table, item, size)
     check_paths(table, condition)
-    return ItemWrite(table, row_key, put, None if condition is None else condition.holds)
+    return ItemWrite(table, row_key, put, *split_condition(condition))
 
 
 def _carry_out(writer: StorageWriter, plan: _Plan) -> WriteOutcome | ConditionNotMet | _Fault:

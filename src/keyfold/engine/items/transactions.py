@@ -20,6 +20,7 @@ from keyfold.engine.items.key_faults import (
 )
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read
+from keyfold.engine.items.work import INLINE_BYTES, NeedsThread
 from keyfold.engine.items.write_checks import find_refusals
 from keyfold.engine.items.writes import (
     ConditionNotMet,
@@ -188,12 +189,16 @@ def _evaluate_all(
 ) -> list[WriteOutcome]:
     outcomes: list[WriteOutcome] = []
     reasons: list[dict[str, Any]] = []
+    old_bytes = 0
     for place, write in enumerate(writes):
+        if rendering.is_inline and old_bytes > INLINE_BYTES:
+            raise NeedsThread
         try:
             outcome = evaluate_write(
                 writer, write, factor=TRANSACTION_FACTOR, is_inline=rendering.is_inline
             )
             outcomes.append(outcome)
+            old_bytes += outcome.old_size
             reasons.append({"Code": "None"})
         except ConditionNotMet as failure:
             reason = failure_error(place)

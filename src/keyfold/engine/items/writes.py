@@ -34,6 +34,7 @@ from keyfold.engine.streams.change_log import record_delete, record_put
 from keyfold.engine.tables.table import EngineTable
 from keyfold.engine.vectors.index import VectorInvalid
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
+from keyfold.expressions.conditions import BoundCondition
 from keyfold.expressions.updates import UPDATE_TOO_LARGE, UpdatePlan
 from keyfold.values import MAX_ITEM_BYTES, Item, item_size_bytes, to_json
 
@@ -78,11 +79,20 @@ class ItemWrite(NamedTuple):
     row_key: bytes
     change: PutAction | UpdateAction | DeleteAction | CheckAction
     holds: Callable[[Item], bool] | None = None
+    # The number of operands of the condition.
+    weight: int = 0
 
     @property
     def is_put(self) -> bool:
         """Whether it puts a whole item."""
         return isinstance(self.change, PutAction)
+
+
+def split_condition(
+    condition: BoundCondition | None,
+) -> tuple[Callable[[Item], bool] | None, int]:
+    """Return the last two members of an ItemWrite: what its condition tests, and its weight."""
+    return (None, 0) if condition is None else (condition.holds, condition.weight)
 
 
 class WriteOutcome(NamedTuple):
@@ -220,7 +230,7 @@ def _evaluate(
     row = reader.get(table.rows, write.row_key)
     old_value, old_size = (None, 0) if row is None else row
     if is_inline and old_value is not None:
-        check_inline((old_value,))
+        check_inline((old_value,), write.weight)
     old: Item | None = None if old_value is None else orjson.loads(old_value)
     if write.holds is not None and not write.holds(old or {}):
         raise ConditionNotMet(old)

@@ -12,6 +12,7 @@ from keyfold.engine.items.writes import (
     ItemWrite,
     perform_for_request,
     respond_to_write,
+    split_condition,
 )
 from keyfold.engine.tables.table import encode_key_of
 from keyfold.expressions.parameters import check_expression_use, check_old_or_none, read_condition
@@ -29,9 +30,7 @@ def delete_item(
     table = context.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_paths(table, condition)
-    write = ItemWrite(
-        table, row_key, DeleteAction(key), None if condition is None else condition.holds
-    )
+    write = ItemWrite(table, row_key, DeleteAction(key), *split_condition(condition))
     outcome = perform_for_request(context.storage, write, request, rendering)
     returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
     return respond_to_write(context.storage, request, rendering, outcome, returned)

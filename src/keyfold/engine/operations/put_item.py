@@ -17,6 +17,7 @@ from keyfold.engine.items.writes import (
     put_if,
     put_without_reading,
     respond_to_write,
+    split_condition,
 )
 from keyfold.errors import ConditionalCheckFailedException, ServiceError
 from keyfold.expressions.fast_conditions import bind_fast_condition
@@ -94,7 +95,7 @@ def put_item(
     table = context.catalog.find(request["TableName"])
     row_key, put = make_put(table, item, size)
     check_paths(table, condition)
-    write = ItemWrite(table, row_key, put, None if condition is None else condition.holds)
+    write = ItemWrite(table, row_key, put, *split_condition(condition))
     outcome = perform_for_request(context.storage, write, request, rendering)
     returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
     return respond_to_write(context.storage, request, rendering, outcome, returned)

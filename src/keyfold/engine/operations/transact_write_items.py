@@ -24,6 +24,7 @@ from keyfold.engine.items.writes import (
     check_item_size,
     make_put,
     report_collections,
+    split_condition,
 )
 from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.errors import ValidationException
@@ -122,17 +123,17 @@ def _make_writes(context: EngineContext, actions: list[_Action]) -> list[ItemWri
 
 
 def _make_write(table: EngineTable, action: _Action) -> ItemWrite:
-    holds = None if action.condition is None else action.condition.holds
+    condition = split_condition(action.condition)
     check_paths(table, action.condition)
     if action.kind == "Put":
         row_key, put = make_put(table, action.item, action.size, member_item_fault_error)
-        return ItemWrite(table, row_key, put, holds)
+        return ItemWrite(table, row_key, put, *condition)
     row_key = encode_key_of(table, action.item, member_key_fault_error)
     match action.kind:
         case "Update":
             check_update(action.plan, table)
-            return ItemWrite(table, row_key, UpdateAction(action.item, action.plan), holds)
+            return ItemWrite(table, row_key, UpdateAction(action.item, action.plan), *condition)
         case "Delete":
-            return ItemWrite(table, row_key, DeleteAction(action.item), holds)
+            return ItemWrite(table, row_key, DeleteAction(action.item), *condition)
         case _:
-            return ItemWrite(table, row_key, CheckAction(action.item), holds)
+            return ItemWrite(table, row_key, CheckAction(action.item), *condition)

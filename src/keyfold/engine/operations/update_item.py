@@ -13,6 +13,7 @@ from keyfold.engine.items.writes import (
     WriteOutcome,
     perform_for_request,
     respond_to_write,
+    split_condition,
 )
 from keyfold.engine.tables.table import encode_key_of
 from keyfold.expressions.parameters import read_update
@@ -29,8 +30,7 @@ def update_item(
     row_key = encode_key_of(table, key)
     check_update(plan, table)
     check_paths(table, condition)
-    holds = None if condition is None else condition.holds
-    write = ItemWrite(table, row_key, UpdateAction(key, plan), holds)
+    write = ItemWrite(table, row_key, UpdateAction(key, plan), *split_condition(condition))
     outcome = perform_for_request(context.storage, write, request, rendering)
     returned = _returned(request.get("ReturnValues"), plan, outcome)
     return respond_to_write(context.storage, request, rendering, outcome, returned)

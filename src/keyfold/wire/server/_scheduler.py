@@ -42,6 +42,8 @@ _MAX_GROUP = 500
 _SEARCH_THREADS = 4
 _METADATA_THREADS = 2
 _ANSWER_THREADS = 1
+# How long the writes of one commit may take together; those that remain share the next one.
+_GROUP_SECONDS = 0.02
 # How long a commit to disk is delayed so that more writes can share it.
 _GATHER_SECONDS = 0.000_2
 # Holding a view pays off from this many reads on. After a loop iteration with fewer, the next
@@ -391,19 +393,23 @@ class Scheduler:
     def _execute_together(self, jobs: list[_Job], *, may_wait: bool) -> list[Outcome]:
         assert self.engine is not None  # only its writes are collected
         calls = [(job.call.operation, job.call.request) for job in jobs]
+        deadline = Deadline(_GROUP_SECONDS, monotonic=self._monotonic)
         try:
-            responses = self.engine.execute_together(calls, may_wait=may_wait)
+            responses = self.engine.execute_together(calls, may_wait=may_wait, deadline=deadline)
         except (FileBusy, NeedsThread):
             raise
         except Exception:  # noqa: BLE001 - running each alone shows which of them fails
             return [self._execute(job.call, self.engine.execute_parsed) for job in jobs]
         return [
             response if isinstance(response, KeyfoldError) else job.call.write_response(response)
-            for job, response in zip(jobs, responses, strict=True)
+            for job, response in zip(jobs, responses, strict=False)
         ]
 
     def _finish(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
-        for job, outcome in zip(jobs, outcomes, strict=True):
+        if len(outcomes) < len(jobs):
+            # They took long. The others are first in the next commit, and this thread is free.
+            self._writes = jobs[len(outcomes) :] + self._writes
+        for job, outcome in zip(jobs, outcomes, strict=False):
             job.done(outcome)
         if self._commits_in_thread and len(jobs) > 1:
             # Clients that got a response nearly always write again at once. Committing without

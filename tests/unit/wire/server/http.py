@@ -169,7 +169,9 @@ class Wire:
     ) -> None:
         self.clock = Clock()
         self.loop = asyncio.new_event_loop()
-        self.scheduler = Scheduler(service, self.loop, waiting=(limits or Limits()).waiting)
+        self.scheduler = Scheduler(
+            service, self.loop, waiting=(limits or Limits()).waiting, monotonic=self.clock
+        )
         self.state = ServerState(
             self.scheduler,
             limits or Limits(),

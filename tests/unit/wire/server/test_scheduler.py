@@ -37,7 +37,8 @@ class SchedulerHarness:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.loop = asyncio.new_event_loop()
-        self.scheduler = Scheduler(engine, self.loop, waiting=1_000)
+        # No time passes, so that a group is as large as it can be.
+        self.scheduler = Scheduler(engine, self.loop, waiting=1_000, monotonic=lambda: 0.0)
         self.outcomes: list[Outcome] = []
 
     def put(self, name: str, **more: Any) -> None:
