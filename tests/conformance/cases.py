@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from keyfold.api.wordings import Wording
+
 FOLDER = Path(__file__).parent
 
 # An operation and its request to its response; what fails raises.
@@ -32,7 +34,14 @@ class Step:
     request: dict[str, Any]
     answer: dict[str, Any] | None  # {"response": …} or {"error": …}; None: it must succeed
     advance_seconds: float = 0
+    # The answer in the wording of 2025; None if it is the same.
+    answer_2025: dict[str, Any] | None = None
     differences: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+
+    def answer_in(self, wording: Wording) -> dict[str, Any] | None:
+        """The answer in a wording."""
+        former = self.answer_2025 if wording == "2025" else None
+        return self.answer if former is None else former
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +99,12 @@ def _step(operation: str, raw: dict[str, Any]) -> Step:
     if "advance" in raw:
         return Step("", {}, None, advance_seconds=raw["advance"])
     answer = {kind: expand(raw[kind]) for kind in ("response", "error") if kind in raw}
+    former = answer["error"].pop("message_2025", None) if "error" in answer else None
     return Step(
         raw.get("operation", operation),
         expand(raw["request"]),
         answer or None,
+        answer_2025=None if former is None else {"error": {**answer["error"], "message": former}},
         differences=raw.get("differences", {}),
     )
 

@@ -145,7 +145,8 @@ def _settle(one: dict[str, Any], step: Step, answer: dict[str, Any], *, accept: 
         one.update(masked(answer))
         return []
     found = mismatches(step.answer, answer)
-    if not found:
+    # DynamoDB Local has the wording of 2025.
+    if not found or not mismatches(step.answer_in("2025"), answer):
         if one.get("differences", {}).pop(NAME, None) is not None and not one["differences"]:
             del one["differences"]
         return []

@@ -34,7 +34,10 @@ class EnginePair:
     local: DynamoDBLocal
     account: str
     known: KnownDifferences
-    engine: Engine = field(default_factory=lambda: Engine.open(":memory:", upkeep_seconds=None))
+    # DynamoDB Local has the wording of 2025.
+    engine: Engine = field(
+        default_factory=lambda: Engine.open(":memory:", upkeep_seconds=None, wording="2025")
+    )
     history: list[Call] = field(default_factory=list[Call])
     diverged: bool = False
 

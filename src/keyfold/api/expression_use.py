@@ -48,10 +48,9 @@ def check_placeholders_wanted(operation: str, request: Mapping[str, Any]) -> Non
         # An operation without expressions that take values ignores ExpressionAttributeValues.
         return
     if request.get("ExpressionAttributeValues") is not None and not _given(request, absent):
-        raise ValidationException(
-            "ExpressionAttributeValues can only be specified when using expressions: "
-            f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} null"
-        )
+        fact = "ExpressionAttributeValues can only be specified when using expressions"
+        are_null = f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} null"
+        raise ValidationException(f"{fact}: {are_null}", current_message=fact)
 
 
 def _given(request: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:

@@ -56,6 +56,14 @@ Run = Literal["inline", "group commit", "thread"]
 Repeatable = Literal["yes", "no", "by request"]
 """Whether an operation is idempotent: running it twice has the same effect as running it once."""
 
+Validation = Literal["former", "current", "enveloped"]
+"""Which of DynamoDB's two validations finds the faults of requests.
+
+- `former`: the one that all operations had until June 2026.
+- `current`: the one that replaces it, operation by operation. Some of its texts differ.
+- `enveloped`: the same, with `1 validation error detected: ` before each text.
+"""
+
 
 class ExpressionParameters(NamedTuple):
     """The expression parameters of an operation, in the order in which the service lists them."""
@@ -132,6 +140,8 @@ class Operation(NamedTuple):
     """Whether it creates a table from data that is not in any request."""
     has_body: bool = True
     """Whether the response has a body, which may be an empty object."""
+    validation: Validation = "former"
+    """Which validation finds the faults of a request that do not depend on a table."""
 
     @property
     def target(self) -> str:
@@ -178,6 +188,7 @@ _ROWS = (
         members="RequestItems",
         unprocessed="UnprocessedKeys",
         parameters=_PROJECTION,
+        validation="current",
     ),
     Operation(
         "BatchWriteItem",
@@ -201,6 +212,7 @@ _ROWS = (
         is_metered=True,
         item="Key",
         parameters=_CONDITION,
+        validation="enveloped",
     ),
     Operation(
         "GetItem",
@@ -212,6 +224,7 @@ _ROWS = (
         takes_consistency=True,
         item="Key",
         parameters=_PROJECTION,
+        validation="current",
     ),
     Operation(
         "PutItem",
@@ -223,6 +236,7 @@ _ROWS = (
         is_metered=True,
         item="Item",
         parameters=_CONDITION,
+        validation="enveloped",
     ),
     Operation(
         "Query",
@@ -233,6 +247,7 @@ _ROWS = (
         is_metered=True,
         takes_consistency=True,
         parameters=_QUERY,
+        validation="current",
     ),
     Operation(
         "Scan",
@@ -280,6 +295,7 @@ _ROWS = (
         is_metered=True,
         item="Key",
         parameters=_UPDATE,
+        validation="enveloped",
     ),
     # PartiQL.
     Operation(

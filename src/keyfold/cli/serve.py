@@ -60,6 +60,14 @@ def serve(
             metavar="DURATION",
         ),
     ] = None,
+    wording: Annotated[
+        str,
+        typer.Option(
+            help="The wording of errors about requests: 2026, which is DynamoDB's of today, or 2025, "
+            "that of all regions until June 2026.",
+            metavar="YEAR",
+        ),
+    ] = "2026",
     tls_cert: Annotated[
         Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS instead of HTTP.")
     ] = None,
@@ -137,6 +145,7 @@ def serve(
     the server finishes the requests it has accepted, and exits with 0.
     """
     # Imported when the command runs, so that --help does not load the model.
+    from keyfold.api.wordings import check_wording
     from keyfold.cli._ids import read_ids
     from keyfold.cli._tables import find_project, find_tables
     from keyfold.store import make_write_checks
@@ -168,6 +177,7 @@ def serve(
         allow_host=allow_host or (),
         allow_origin=allow_origin or (),
         insecure=insecure,
+        wording=check_wording(wording),
     )
     declared = [found for path in table or () for found in find_tables(None, path)]
     checks = make_write_checks(declared)

@@ -16,6 +16,7 @@ import orjson
 from keyfold.api import TableKeyNames, WriteCheck
 from keyfold.api.bodies import parse_body
 from keyfold.api.shapes import check, check_types
+from keyfold.api.wordings import Wording, check_wording, reword
 from keyfold.clocks import Clock, Duration, check_clock, read_duration
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.context import EngineContext
@@ -99,10 +100,16 @@ class Engine:
     """
 
     def __init__(
-        self, path: str, storage: SqliteStorage, context: EngineContext, upkeep: Upkeep
+        self,
+        path: str,
+        storage: SqliteStorage,
+        context: EngineContext,
+        upkeep: Upkeep,
+        wording: Wording,
     ) -> None:
         """Use `Engine.open` instead."""
         self.path = path
+        self.wording: Wording = wording
         self.durability: Durability = storage.durability
         self._storage = storage
         self._context = context
@@ -127,6 +134,7 @@ class Engine:
         account: str = "000000000000",
         buckets: str | os.PathLike[str] | None = None,
         write_checks: Mapping[str, WriteCheck] | None = None,
+        wording: Wording = "2026",
     ) -> Self:
         """Open a file, creating it if needed; `":memory:"` keeps everything in this process.
 
@@ -143,7 +151,8 @@ class Engine:
         helps to test how a program follows splits. `region` and `account` appear in ARNs. `buckets`
         is a folder whose subfolders stand for S3 buckets, for exports, imports and bulk operations.
         `write_checks` decide which writes to the tables with these names are accepted;
-        `keyfold.store.make_write_checks` makes them from declarations.
+        `keyfold.store.make_write_checks` makes them from declarations. `wording` is that of errors
+        about requests: DynamoDB's of today, or `"2025"` for that of all regions until June 2026.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer, FileOlder,
         FileDamaged, FileBusy.
@@ -182,6 +191,7 @@ class Engine:
                 account=account,
                 buckets=folder,
                 write_checks=_check_write_checks(write_checks),
+                wording=check_wording(wording),
             )
         except BaseException:
             storage.close()
@@ -202,6 +212,7 @@ class Engine:
         account: str,
         buckets: Path | None = None,
         write_checks: Mapping[str, WriteCheck] = NO_CHECKS,
+        wording: Wording = "2026",
     ) -> Self:
         storage.use_clock(clock)
         monitors = UsageMonitors(clock, lambda name: context.table_arn(name))  # noqa: PLW0108 - the context is created later
@@ -233,7 +244,7 @@ class Engine:
             begin_job=upkeep.begin_job,
         )
         upkeep.wake_if_needed()
-        return cls(path, storage, context, upkeep)
+        return cls(path, storage, context, upkeep, wording)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Execute one operation of DynamoDB's API.
@@ -350,14 +361,17 @@ class Engine:
             except _UNEXPECTED as error:
                 self._raise_if_damaged(error)
                 raise
-        check(operation, request)
+        try:
+            check(operation, request)
+        except ServiceError as error:
+            raise reword(error, self.wording) from None
         try:
             return self._run(known, request, rendering)
-        except ServiceError:
+        except ServiceError as error:
             # Wrong JSON types inside attribute values take precedence over every other error.
             # Checking them costs time, so only requests that fail anyway are checked.
             check_types(operation, request)
-            raise
+            raise reword(error, self.wording) from error.__cause__
         except orjson.JSONDecodeError as error:
             raise FileDamaged(self.path, "the text of an item cannot be read") from error
         except Unreadable as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from keyfold.errors._base import KeyfoldError
 
@@ -45,10 +45,38 @@ class ServiceError(KeyfoldError):
         return f"{self.type}: {self.message}" if self.message else self.type
 
 
+# As in `keyfold.api.operations`, which says what they mean.
+_Validation = Literal["former", "current", "enveloped"]
+
+
 class ValidationException(ServiceError):
-    """The request breaks one of DynamoDB's rules."""
+    """The request breaks one of DynamoDB's rules.
+
+    `message` is the text of the former validation. `current_message` is that of the current one;
+    None if it is the same. `validation` says which of them found the fault, and `is_bare` that the
+    text never stands in an envelope. `keyfold.api.wordings.reword` applies all that.
+    """
 
     namespace = "com.amazon.coral.validate"
+
+    def __init__(
+        self,
+        message: str = "",
+        fields: dict[str, Any] | None = None,
+        *,
+        current_message: str | None = None,
+        validation: _Validation = "former",
+        is_bare: bool = False,
+    ) -> None:
+        super().__init__(message, fields)
+        self.current_message = current_message
+        self.validation: _Validation = validation
+        self.is_bare = is_bare
+
+    def set_validation(self, validation: _Validation) -> None:
+        """Set which validation found the fault, unless that is known already."""
+        if self.validation == "former":
+            self.validation = validation
 
 
 class SerializationException(ServiceError):

@@ -112,9 +112,7 @@ class BoundKeyExpression:
         for leaf in self._leaves:
             name, constraint = leaf.to_constraint()
             if name in constraints:
-                raise ValidationException(
-                    "KeyConditionExpressions must only contain one condition per key"
-                )
+                raise _refusal("KeyConditionExpressions must only contain one condition per key")
             constraints[name] = constraint
         return KeyCondition(constraints)
 
@@ -128,9 +126,7 @@ class _Leaf(NamedTuple):
     def to_constraint(self) -> tuple[str, KeyConstraint]:
         operator, operands = self.operator, self.operands
         if operator not in _CONSTRAINTS:
-            raise ValidationException(
-                f"Invalid operator used in KeyConditionExpression: {operator}"
-            )
+            raise _refusal(f"Invalid operator used in KeyConditionExpression: {operator}")
         if operator in ("BETWEEN", "begins_with") and isinstance(operands[0], dict):
             raise _invalid(f"{operator} operator must have the key attribute as its first operand")
         name: str | None = None
@@ -144,14 +140,12 @@ class _Leaf(NamedTuple):
                 if name is not None:
                     raise _invalid("Multiple attribute names used in one condition")
                 if len(operand) > 1:
-                    raise ValidationException(
+                    raise _refusal(
                         "KeyConditionExpressions cannot have conditions on nested attributes"
                     )
                 (name,) = map(str, operand)
             else:
-                raise ValidationException(
-                    "KeyConditionExpressions cannot contain nested operations"
-                )
+                raise _refusal("KeyConditionExpressions cannot contain nested operations")
         if name is None:
             raise _invalid("No key attribute specified")
         if mirrored:
@@ -160,7 +154,11 @@ class _Leaf(NamedTuple):
 
 
 def _invalid(detail: str) -> ValidationException:
-    return ValidationException(f"Invalid condition in KeyConditionExpression: {detail}")
+    return _refusal(f"Invalid condition in KeyConditionExpression: {detail}")
+
+
+def _refusal(fact: str) -> ValidationException:
+    return ValidationException(fact, current_message=f"Invalid KeyConditionExpression: {fact}")
 
 
 _CONSTRAINTS: dict[str, type[EqualTo | SortRange]] = {

@@ -64,17 +64,21 @@ def check_select(request: dict[str, Any]) -> None:
         if request.get(name) is not None
     ]
     if select == "ALL_PROJECTED_ATTRIBUTES" and not index_given:
-        raise ValidationException(
+        raise _select_error(
             "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
         )
     if select == "SPECIFIC_ATTRIBUTES" and not given:
-        raise ValidationException(
+        raise _select_error(
             "Must specify the AttributesToGet or ProjectionExpression "
             "when choosing to get SPECIFIC_ATTRIBUTES"
         )
     if given and select not in (None, "SPECIFIC_ATTRIBUTES"):
         what = "only the Count" if select == "COUNT" else select
-        raise ValidationException(f"Cannot specify the {given[0]} when choosing to get {what}")
+        raise _select_error(f"Cannot specify the {given[0]} when choosing to get {what}")
+
+
+def _select_error(message: str) -> ValidationException:
+    return ValidationException(message, validation="enveloped")
 
 
 def read_condition(request: dict[str, Any]) -> BoundCondition | None:

@@ -154,8 +154,11 @@ def _first_invalid(values: dict[str, Any]) -> ValidationException:
         try:
             normalise_value(value)
         except ValidationException as fault:
+            current = fault.message if fault.current_message is None else fault.current_message
             return ValidationException(
-                f"ExpressionAttributeValues contains invalid value: {fault.message} for key {key}"
+                f"ExpressionAttributeValues contains invalid value: {fault.message} for key {key}",
+                current_message=current,
+                is_bare=fault.is_bare,
             )
     raise AssertionError
 

@@ -12,6 +12,7 @@ import orjson
 
 from keyfold.api import WriteCheck
 from keyfold.api.bodies import parse_body
+from keyfold.api.wordings import Wording
 from keyfold.clocks import read_duration
 from keyfold.engine import Engine
 from keyfold.errors import OptionInvalid
@@ -53,12 +54,14 @@ class Core:
         sleep: Callable[[float], object] = time.sleep,
         buckets: str | os.PathLike[str] | None = None,
         tables: Sequence[Table] = (),
+        wording: Wording = "2026",
     ) -> None:
         self.clock = clock
         self.region = region
         self._buckets = buckets
         self._write_checks = _make_write_checks(tables, clock) if tables else None
         self._shard_records = shard_records
+        self._wording: Wording = wording
         self._sleep = sleep
         self.engine = self._open_engine(self._write_checks)
         self.injector = FaultInjector(faults)
@@ -194,6 +197,7 @@ class Core:
             buckets=self._buckets,
             shard_records=self._shard_records,
             write_checks=write_checks,
+            wording=self._wording,
         )
 
     def _make_replica(self) -> Replica | None:

@@ -21,6 +21,7 @@ from keyfold.testing._gc import gc_paused
 from keyfold.testing._service import Service
 
 if TYPE_CHECKING:
+    from keyfold.api.wordings import Wording
     from keyfold.model import Table
     from keyfold.testing._core import Core
 
@@ -45,10 +46,12 @@ class Activation:
         sleep: Callable[[float], object],
         buckets: str | os.PathLike[str] | None,
         tables: Sequence[Table],
+        wording: Wording,
     ) -> None:
         self._clock, self._faults = clock, faults
         self._shard_records, self._buckets = shard_records, buckets
         self._region, self._sleep, self._tables = region, sleep, tables
+        self._wording: Wording = wording
         self._entered: list[Core] = []
 
     def __enter__(self) -> Service:
@@ -65,6 +68,7 @@ class Activation:
             sleep=self._sleep,
             buckets=self._buckets,
             tables=self._tables,
+            wording=self._wording,
         )
         try:
             active.enter(core)
@@ -105,6 +109,7 @@ class Activation:
             sleep=self._sleep,
             buckets=self._buckets,
             tables=self._tables,
+            wording=self._wording,
         )
 
     def _decorate_class(self, target: type) -> type:
@@ -172,6 +177,7 @@ def dynamodb(
     sleep: Callable[[float], object] = time.sleep,
     buckets: str | os.PathLike[str] | None = None,
     tables: Sequence[Table] = (),
+    wording: Wording = "2026",
 ) -> Activation: ...
 def dynamodb(
     target: Any = None,
@@ -184,6 +190,7 @@ def dynamodb(
     sleep: Callable[[float], object] = time.sleep,
     buckets: str | os.PathLike[str] | None = None,
     tables: Sequence[Table] = (),
+    wording: Wording = "2026",
 ) -> Any:
     """Redirect all DynamoDB clients and resources of this process to an in-memory engine.
 
@@ -210,7 +217,8 @@ def dynamodb(
     small number tests how code handles splits. `sleep` is called for injected latency (asynchronous
     clients await asyncio.sleep). `buckets` is a folder whose subfolders stand for S3 buckets, for
     exports, imports and bulk operations. Writes to `tables` that do not fit their declarations are
-    refused, as `keyfold serve --table` refuses them.
+    refused, as `keyfold serve --table` refuses them. `wording` is that of errors about requests, as
+    in `Engine.open`.
 
     Raises OptionInvalid.
     """
@@ -226,5 +234,6 @@ def dynamodb(
         sleep=sleep,
         buckets=buckets,
         tables=tables,
+        wording=wording,
     )
     return activation if target is None else activation(cast("Callable[..., Any]", target))

@@ -8,7 +8,7 @@ returned unchanged, so an ordinary item costs one walk and no copy.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 import orjson
 
@@ -100,7 +100,7 @@ def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
                         changed[name] = {"SS": members}
                     continue
         elif value is None:
-            raise ValidationException(_EMPTY)
+            raise ValidationException(_EMPTY, is_bare=True)
         normal, value_bytes = _normalise(value, depth)
         size += value_bytes
         if normal is not value:
@@ -130,7 +130,7 @@ def _normalise(value: Any, depth: int) -> tuple[AttributeValue, int]:
         # The service reads numbers before it counts the types.
         if isinstance(given.get("N"), str):
             normalise_number(given["N"])
-        raise ValidationException(_SEVERAL if given else _EMPTY)
+        raise ValidationException(_SEVERAL if given else _EMPTY, is_bare=True)
     for kind, data in given.items():
         normal, size = _BY_TYPE[kind](data, depth)
         if normal is data and len(value) == 1:
@@ -240,8 +240,7 @@ def _string_set(data: Any, depth: int) -> tuple[list[str], int]:  # noqa: ARG001
         raise SerializationException(_WRONG_TYPE) from None
     size = len(joined) if joined.isascii() else _utf8_length(joined)
     if len(set(members)) != len(members):
-        listed = ", ".join(members)
-        raise ValidationException(_INVALID + f"Input collection [{listed}] contains duplicates.")
+        raise _duplicates_error("SS", members)
     return _in_order("SS", members, members), size
 
 
@@ -251,7 +250,10 @@ def _number_set(data: Any, depth: int) -> tuple[list[str], int]:
         raise ValidationException(_INVALID + "An number set  may not be empty")
     numbers = [_number(member, depth)[0] for member in members]
     if len(set(numbers)) != len(numbers):
-        raise ValidationException("Input collection contains duplicates")
+        raise ValidationException(
+            "Input collection contains duplicates",
+            current_message=_INVALID + "Input collection contains duplicates.",
+        )
     return _in_order("NS", numbers, members), sum(map(number_size_bytes, numbers))
 
 
@@ -261,9 +263,7 @@ def _binary_set(data: Any, depth: int) -> tuple[list[str], int]:
         raise ValidationException(_INVALID + "Binary sets should not be empty")
     texts = [_binary(member, depth)[0] for member in members]
     if len(set(texts)) != len(texts):
-        listed = ", ".join(texts)
-        message = f"Input collection [{listed}]of type BS contains duplicates."
-        raise ValidationException(_INVALID + message)
+        raise _duplicates_error("BS", texts)
     return _in_order("BS", texts, members), sum(map(base64_size_bytes, texts))
 
 
@@ -271,6 +271,27 @@ def _in_order(kind: str, members: list[str], given: list[Any]) -> list[str]:
     """Return the sorted members of a set: `given` if they are equal to it, since it is not copied."""
     ordered = sort_members(kind, members)
     return given if ordered == given else ordered
+
+
+def _duplicates_error(kind: Literal["SS", "BS"], members: list[str]) -> ValidationException:
+    """Return the error for a set with duplicates; the current validation quotes and orders it."""
+    comma, type_ = (", ", "") if kind == "SS" else (",", "of type BS")
+    quoted = comma.join(f'"{member}"' for member in _order_duplicates(kind, members))
+    former, current = (
+        f"{_INVALID}Input collection [{listed}]{type_} contains duplicates."
+        for listed in (", ".join(members), quoted)
+    )
+    return ValidationException(former, current_message=current)
+
+
+def _order_duplicates(kind: str, members: list[str]) -> list[str]:
+    """Return the members before the first duplicate in their order, then the rest as given."""
+    seen: set[str] = set()
+    for place, member in enumerate(members):
+        if member in seen:
+            return [*sort_members(kind, list(seen)), *members[place:]]
+        seen.add(member)
+    raise AssertionError
 
 
 def _members(data: Any) -> list[Any]:

@@ -21,6 +21,7 @@ _OVERFLOW = (
 _UNDERFLOW = (
     "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 )
+_NOT_NUMERIC = "The parameter cannot be converted to a numeric value"
 _TOO_PRECISE = "Attempting to store more than 38 significant digits in a Number"
 
 # Matches canonical text: integers of up to 38 digits, and decimals of up to 36. Other text may
@@ -53,8 +54,8 @@ def normalise_number(text: str) -> str:
 def _normalise(text: str, too_precise: str) -> str:
     match = _NUMBER.match(text)
     if match is None or not (match[2] or match[3]):
-        received = f": {text}" if text else ""
-        raise ValidationException(f"The parameter cannot be converted to a numeric value{received}")
+        received = f"{_NOT_NUMERIC}: {text}"
+        raise ValidationException(received if text else _NOT_NUMERIC, current_message=received)
     sign, whole, fraction, exponent_text = match.groups(default="")
     digits = (whole + fraction).lstrip("0")
     if not digits:

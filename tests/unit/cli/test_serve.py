@@ -20,11 +20,13 @@ from keyfold.engine import Engine
 from keyfold.errors import (
     AccessDeniedException,
     InvalidSignatureException,
+    ServiceError,
     UnrecognizedClientException,
 )
 from keyfold.testing import Clock
 from keyfold.wire.client import Client, Credentials
 from keyfold.wire.server import _process
+from keyfold.wire.server._gate import OpenGate
 from keyfold.wire.server._process import ProcessSettings
 from tests.unit.cli.program import Run
 from tests.unit.wire.server.http import CREATE, TABLE, ask, get, put, read_responses
@@ -360,6 +362,43 @@ def test_the_expiry_grace_reaches_the_engine(
         assert engine.run_upkeep() == 0
         clock.advance(1)
         assert engine.run_upkeep() == 1
+
+
+@pytest.mark.parametrize(("words", "wording"), [([], "2026"), (["--wording", "2025"], "2025")])
+def test_the_wording_reaches_the_engine_and_the_gate(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], wording: str
+) -> None:
+    served: list[ProcessSettings] = []
+
+    def remember(settings: ProcessSettings, *_: object, **__: object) -> None:
+        served.append(settings)
+
+    monkeypatch.setattr(_process, "run_server", remember)
+    policy = tmp_path / "policy.json"
+    allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
+    policy.write_text(json.dumps({"Version": "2012-10-17", "Statement": [allowed]}))
+    policy.chmod(0o600)
+    assert run("serve", "--memory", "--port", "0", "--policy", policy, *words).code == 0
+    [settings] = served
+    request = {"TableName": TABLE, "Key": {"pk": {"S": "a"}}, "UpdateExpression": ""}
+    message = "Invalid UpdateExpression: The expression can not be empty;"
+    expected = message if wording == "2025" else f"1 validation error detected: {message}"
+    with _process.open_engine(settings) as engine:
+        with pytest.raises(ServiceError) as refused:
+            engine.execute("UpdateItem", request)
+        assert refused.value.message == expected
+        gate = _process.make_gate(settings, engine.find_key_names, ())
+        assert isinstance(gate, OpenGate)
+        denial = gate._authorizer.find_denial("UpdateItem", request)
+        assert denial is not None
+        assert denial.message == expected
+
+
+def test_an_unknown_wording_is_refused(run: Run, tmp_path: Path) -> None:
+    outcome = run("serve", tmp_path / "shop.db", "--wording", "2024")
+    assert outcome.code != 0
+    assert "wording" in outcome.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("given", ["soon", "-1h", "200y"])

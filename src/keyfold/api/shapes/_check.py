@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.api.operations import names_where
+from keyfold.api.operations import OPERATIONS, names_where
 from keyfold.api.shapes import _java
-from keyfold.api.shapes._constraints import failures_error, find_failures, map_keys_failure
+from keyfold.api.shapes._constraints import (
+    failures_error,
+    find_failures,
+    map_keys_failure,
+    terse_message,
+)
 from keyfold.api.shapes._fast_tests import fast_tests
 from keyfold.api.shapes._model import Shape, input_shape, shape
 from keyfold.api.shapes._names import find_name_error
@@ -24,6 +29,11 @@ from keyfold.errors import UnknownOperationException, ValidationException
 _NAME_CHECKED_FIRST = names_where(
     lambda each: each.subject == "tables" and "TableName" in each.resources
 )
+# As the current validation lists them, with its own name for the last but one.
+_RETURN_VALUES_SET = (
+    "Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+)
+_RETURN_VALUES = ("ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW", "NONE")
 _TAG_OPERATIONS = names_where(lambda each: each.subject == "tags")
 
 
@@ -89,12 +99,35 @@ def _find_error(operation: str, spec: Shape, request: dict[str, Any]) -> Validat
         if error := find_name_error(name):
             return error
     if operation == "BatchGetItem" and request.get("RequestItems") == {}:
-        return ValidationException("The requestItems parameter is required for BatchGetItem")
+        return ValidationException(
+            "The requestItems parameter is required for BatchGetItem",
+            current_message=terse_message("RequestItems", "Member must have length", 1),
+            validation="current",
+        )
     if error := failures_error(find_failures(spec, request)):
+        error.current_message = _find_current_message(operation, spec, request)
+        error.validation = "current"
         return error
     if operation == "BatchWriteItem":
         return _find_batch_error(request["RequestItems"])
     return find_name_error(name) if name is not None else None
+
+
+def _find_current_message(operation: str, spec: Shape, request: dict[str, Any]) -> str | None:
+    """Return the message of the current validation, which stops at the first fault it knows.
+
+    It is known for single writes. A request that lacks a required member gets the former message.
+    """
+    if OPERATIONS[operation].validation != "enveloped" or any(
+        request.get(name) is None for name in spec.required
+    ):
+        return None
+    if request["TableName"] == "":
+        return terse_message("TableName", "Member must have length", 1)
+    wanted = request.get("ReturnValues")
+    if operation == "UpdateItem" and wanted is not None and wanted not in _RETURN_VALUES:
+        return f"1 validation error detected: Failed to satisfy constraint: {_RETURN_VALUES_SET}"
+    return None
 
 
 def _find_batch_error(tables: dict[str, Any]) -> ValidationException | None:

@@ -30,6 +30,12 @@ def failures_error(failures: Iterable[str]) -> ValidationException | None:
     return ValidationException(f"{len(found)} validation {errors} detected: {'; '.join(found)}")
 
 
+def terse_message(member: str, measure: str, least: int) -> str:
+    """Return the error for a member that is too short, as the current validation words it."""
+    limit = f"{measure} greater than or equal to {least}"
+    return f"1 validation error detected: Value at '{member}' failed to satisfy constraint: {limit}"
+
+
 def failure(path: str, value: str, constraint: str) -> str:
     """Return one entry of the list: the value, its path, and the constraint it breaks."""
     return f"Value {value} at '{path}' failed to satisfy constraint: {constraint}"

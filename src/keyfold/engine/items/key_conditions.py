@@ -73,7 +73,13 @@ class _Resolver:
         constraints = self.constraints
         count = len(constraints)
         if count > 2:  # noqa: PLR2004 - the message has the number
-            raise ValidationException("Conditions can be of length 1 or 2 only")
+            defined = 1 if sort is None else 2
+            raise ValidationException(
+                "Conditions can be of length 1 or 2 only",
+                current_message=f"The number of query conditions ({count}) exceeds the number "
+                f"of key attributes defined in the schema ({defined})",
+                validation="current",
+            )
         if sort is None and count > 1:
             raise ValidationException(_NOT_SUPPORTED)
         if partition.name not in constraints:

@@ -137,7 +137,10 @@ def normalise_start_key(request: dict[str, Any]) -> Item | None:
     try:
         key, _ = normalise_item(request["ExclusiveStartKey"])
     except ValidationException as fault:
-        raise ValidationException(f"{START_KEY_INVALID}: {fault.message}") from None
+        # The current validation does not say where the value is.
+        current = fault.message if fault.current_message is None else fault.current_message
+        message = f"{START_KEY_INVALID}: {fault.message}"
+        raise ValidationException(message, current_message=current) from None
     return key
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from keyfold.api import OPERATIONS
 from keyfold.api.expression_use import check_not_mixed
 from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
@@ -32,8 +33,12 @@ def batch_get_item(
 ) -> dict[str, Any]:
     """Return items of several tables by key; keys beyond 16 MB are returned as unprocessed."""
     wanted: dict[str, dict[str, Any]] = request["RequestItems"]
-    prepared = {name: _prepare(each) for name, each in wanted.items()}
-    _check_alike(wanted)
+    try:
+        prepared = {name: _prepare(each) for name, each in wanted.items()}
+        _check_alike(wanted)
+    except ValidationException as error:
+        error.set_validation(OPERATIONS["BatchGetItem"].validation)
+        raise
     if sum(len(keys) for keys, _ in prepared.values()) > MAX_KEYS:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))

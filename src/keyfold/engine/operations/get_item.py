@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from keyfold.api import OPERATIONS
 from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import LEVELS
@@ -14,6 +15,7 @@ from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
 from keyfold.engine.items.work import check_inline
 from keyfold.engine.tables.table import EngineTable, encode_key_of
+from keyfold.errors import ValidationException
 from keyfold.expressions.parameters import FLAG_TYPES, check_expression_use, read_projection
 from keyfold.values import normalise_item
 
@@ -60,9 +62,13 @@ def get_item(
     context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Return one item by its key: all its attributes, or a projection of them."""
-    check_expression_use("GetItem", request)
-    key, _ = normalise_item(request["Key"])
-    projection = read_projection(request)
+    try:
+        check_expression_use("GetItem", request)
+        key, _ = normalise_item(request["Key"])
+        projection = read_projection(request)
+    except ValidationException as error:
+        error.set_validation(OPERATIONS["GetItem"].validation)
+        raise
     table = context.catalog.find(request["TableName"])
     check_paths(table, projection)
     row_key = encode_key_of(table, key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api import OPERATIONS
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.key_faults import KeyInvalid
@@ -19,7 +20,7 @@ from keyfold.engine.items.writes import (
     respond_to_write,
     split_condition,
 )
-from keyfold.errors import ConditionalCheckFailedException, ServiceError
+from keyfold.errors import ConditionalCheckFailedException, ServiceError, ValidationException
 from keyfold.expressions.fast_conditions import bind_fast_condition
 from keyfold.expressions.parameters import check_expression_use, check_old_or_none, read_condition
 from keyfold.values import MAX_ITEM_BYTES, normalise_item, to_json
@@ -87,10 +88,14 @@ def put_item(
     context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Put an item, replacing the one with the same key, if any."""
-    check_expression_use("PutItem", request)
-    item, size = normalise_item(request["Item"])
-    check_old_or_none(request)
-    condition = read_condition(request)
+    try:
+        check_expression_use("PutItem", request)
+        item, size = normalise_item(request["Item"])
+        check_old_or_none(request)
+        condition = read_condition(request)
+    except ValidationException as error:
+        error.set_validation(OPERATIONS["PutItem"].validation)
+        raise
     check_item_size(size)
     table = context.catalog.find(request["TableName"])
     row_key, put = make_put(table, item, size)

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from keyfold.api import OPERATIONS
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import LEVELS, CapacityMeter
 from keyfold.engine.items.expression_checks import check_paths, check_read_filter
@@ -128,9 +129,13 @@ def _respond(
 
 def query(context: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return a page of the items of one partition, in order of their sort keys."""
-    check_select(request)
-    key_condition, parameters = read_query(request)
-    start = normalise_start_key(request)
+    try:
+        check_select(request)
+        key_condition, parameters = read_query(request)
+        start = normalise_start_key(request)
+    except ValidationException as error:
+        error.set_validation(OPERATIONS["Query"].validation)
+        raise
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     table = context.catalog.find(request["TableName"])
     index = find_index(table, request)

@@ -21,6 +21,8 @@ from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.expressions.parameters import check_select, read_scan
 
+_NOT_LESS = "The Segment parameter is zero-based and must be less than parameter TotalSegments"
+
 
 def scan(context: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return a page of all items of a table or index, in order of their partitions' hashes."""
@@ -69,7 +71,8 @@ def _read_segment(request: dict[str, Any]) -> tuple[bytes, bytes]:
         )
     if segment >= total:
         raise ValidationException(
-            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
-            f"Segment: {segment} is not less than TotalSegments: {total}"
+            f"{_NOT_LESS}: Segment: {segment} is not less than TotalSegments: {total}",
+            current_message=_NOT_LESS,
+            validation="current",
         )
     return segment_span(segment, total)

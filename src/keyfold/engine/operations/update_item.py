@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api import OPERATIONS
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.expression_checks import check_paths, check_update
 from keyfold.engine.items.responses import Rendering
@@ -16,6 +17,7 @@ from keyfold.engine.items.writes import (
     split_condition,
 )
 from keyfold.engine.tables.table import encode_key_of
+from keyfold.errors import ValidationException
 from keyfold.expressions.parameters import read_update
 from keyfold.expressions.updates import UpdatePlan
 from keyfold.values import Item
@@ -25,7 +27,11 @@ def update_item(
     context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Update an item, or create it if it does not exist."""
-    key, plan, condition = read_update(request)
+    try:
+        key, plan, condition = read_update(request)
+    except ValidationException as error:
+        error.set_validation(OPERATIONS["UpdateItem"].validation)
+        raise
     table = context.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_update(plan, table)

@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from keyfold.api import OPERATIONS
 from keyfold.api.shapes import check, check_types
-from keyfold.errors import ServiceError
+from keyfold.api.wordings import Wording, reword
+from keyfold.errors import ServiceError, ValidationException
 from keyfold.policy._access import Access
 from keyfold.policy.accesses._named_tables import KeyLookup
 from keyfold.policy.accesses._reads import (
@@ -64,7 +66,9 @@ _STATEMENT_READERS: dict[str, _StatementReader] = {
 }
 
 
-def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> list[Access]:
+def read_accesses(
+    operation: str, request: dict[str, Any], keys: KeyLookup, wording: Wording = "2026"
+) -> list[Access]:
     """Return the accesses of a request: one for each table, item or partition that it concerns.
 
     `keys` returns the key attributes of a table by its name.
@@ -76,9 +80,13 @@ def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> l
     >>> access.action, access.table, access.partition
     ('GetItem', 'Music', ({'S': 'Fela'},))
 
-    Raises the engine's ServiceError for a request that is invalid whatever the tables hold.
+    Raises the engine's ServiceError, in the given wording, for a request that is invalid whatever the
+    tables hold.
     """
-    check(operation, request)
+    try:
+        check(operation, request)
+    except ServiceError as error:
+        raise reword(error, wording) from None
     try:
         if operation in _ITEM_READERS:
             capacity = request.get("ReturnConsumedCapacity")
@@ -87,7 +95,9 @@ def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> l
         if operation in _STATEMENT_READERS:
             return _STATEMENT_READERS[operation](request)
         return read_tables(operation, request)
-    except ServiceError:
+    except ServiceError as error:
         # As in the engine, wrong JSON types inside attribute values precede other faults.
         check_types(operation, request)
-        raise
+        if isinstance(error, ValidationException):
+            error.set_validation(OPERATIONS[operation].validation)
+        raise reword(error, wording) from None

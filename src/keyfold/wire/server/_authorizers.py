@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from keyfold.api.wordings import Wording
 from keyfold.errors import AccessDeniedException, ServiceError
 from keyfold.policy import Access, PrincipalGuard, Right
 from keyfold.policy.accesses import KeyLookup, read_accesses
@@ -97,10 +98,12 @@ class RoleAuthorizer:
         keys: KeyLookup,
         region: str,
         checked: frozenset[str] = frozenset(),
+        wording: Wording = "2026",
     ) -> None:
         self._principal = WirePrincipal(name)
         self._checked = checked
         self._guards, self._keys, self._region = guards, keys, region
+        self._wording: Wording = wording
         self._denied = find_denied_to_guards(guards.values())
 
     def find_denial(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
@@ -108,7 +111,7 @@ class RoleAuthorizer:
         if operation in self._denied:
             return self._deny(guess_access(request))
         try:
-            accesses = read_accesses(operation, request, self._keys)
+            accesses = read_accesses(operation, request, self._keys, self._wording)
         except ServiceError as error:
             return error
         for access in accesses:
@@ -167,7 +170,9 @@ class PolicyAuthorizer:
         ids: Mapping[str, str],
         keys: KeyLookup,
         region: str,
+        wording: Wording = "2026",
     ) -> None:
+        self._wording: Wording = wording
         self._principal = WirePrincipal(name)
         self._policy, self._ids = policy, ids
         self._denied = find_denied_by_policy(policy)
@@ -187,7 +192,7 @@ class PolicyAuthorizer:
             resource = resource_of(access, region=self._region)
             return access_denied_error(self._principal, access.action, resource, is_explicit=False)
         try:
-            accesses = read_accesses(operation, request, keys)
+            accesses = read_accesses(operation, request, keys, self._wording)
         except ServiceError as error:
             return error
         denial = find_denial(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
+from keyfold.api.wordings import Wording
 from keyfold.clocks import Clock
 from keyfold.errors import (
     AccessDeniedException,
@@ -215,6 +216,7 @@ def make_key_gate(
     region: str = _REGION,
     clock: Clock = time.time,
     monotonic: Clock = time.monotonic,
+    wording: Wording = "2026",
 ) -> Gate:
     """Return a gate that verifies signatures with the keys of a file; raises KeysUnusable.
 
@@ -222,6 +224,7 @@ def make_key_gate(
     the roles that the access keys may have. `checked` are the names of tables whose writes the
     engine checks: `write_checks` of declarations. A change of the file applies to the next request. If
     it becomes unusable, keys that were in use are accepted for 30 more seconds, and no others.
+    `wording` is that of errors about requests, as the engine has it.
     """
     ruled, checked = tuple(tables), frozenset(checked)
 
@@ -229,8 +232,9 @@ def make_key_gate(
         if key.is_admin:
             return AdminAuthorizer()
         if policy is not None:
-            return _make_policy_authorizer(policy, key.name, key.ids, keys, region)
-        return RoleAuthorizer(key.name, _make_guards(path, key, ruled), keys, region, checked)
+            return _make_policy_authorizer(policy, key.name, key.ids, keys, region, wording)
+        guards = _make_guards(path, key, ruled)
+        return RoleAuthorizer(key.name, guards, keys, region, checked, wording)
 
     keyring = Keyring(path, prepare, monotonic=monotonic)
     check_folder(path, lambda fact, advice: KeysUnusable(path, fact, advice))
@@ -244,20 +248,21 @@ def make_policy_gate(
     ids: Mapping[str, str] | None = None,
     name: str = "local",
     region: str = _REGION,
+    wording: Wording = "2026",
 ) -> Gate:
     """Return a gate that applies an IAM policy to all requests; raises PolicyInvalid.
 
     Their principal is the user `name`, with `ids` as its tags. `keys` returns the key attributes
-    of a table, as `engine.find_key_names` does.
+    of a table, as `engine.find_key_names` does; `wording` is that of errors about requests.
     """
-    return OpenGate(_make_policy_authorizer(path, name, ids or {}, keys, region), name)
+    return OpenGate(_make_policy_authorizer(path, name, ids or {}, keys, region, wording), name)
 
 
 def _make_policy_authorizer(
-    path: str, name: str, ids: Mapping[str, str], keys: KeyLookup, region: str
+    path: str, name: str, ids: Mapping[str, str], keys: KeyLookup, region: str, wording: Wording
 ) -> PolicyAuthorizer:
     text = read_trusted(path, lambda fact, advice: PolicyInvalid(path, fact, advice))
-    return PolicyAuthorizer(name, parse_policy(text, source=path), ids, keys, region)
+    return PolicyAuthorizer(name, parse_policy(text, source=path), ids, keys, region, wording)
 
 
 def _make_guards(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keyfold.api import WriteCheck
+from keyfold.api.wordings import Wording
 from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
@@ -49,6 +50,8 @@ class ProcessSettings:
     allow_host: Sequence[str] = ()
     allow_origin: Sequence[str] = ()
     insecure: bool = False
+    # That of errors about requests.
+    wording: Wording = "2026"
 
 
 class TableRules(NamedTuple):
@@ -131,6 +134,7 @@ def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
             region=settings.region,
             buckets=settings.buckets,
             expiry_grace=settings.expiry_grace,
+            wording=settings.wording,
             **options,
         )
     except BaseException:
@@ -150,11 +154,15 @@ def make_gate(
 
     `checked` are the names of tables whose writes the engine checks.
     """
-    region = settings.region
+    region, wording = settings.region, settings.wording
     if settings.auth is not None:
-        return make_key_gate(settings.auth, keys, tables=tables, checked=checked, region=region)
+        return make_key_gate(
+            settings.auth, keys, tables=tables, checked=checked, region=region, wording=wording
+        )
     if settings.policy is not None:
-        return make_policy_gate(settings.policy, keys, ids=settings.ids, region=region)
+        return make_policy_gate(
+            settings.policy, keys, ids=settings.ids, region=region, wording=wording
+        )
     return None
 
 
