@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
+from keyfold.engine.vectors.float32 import as_float32, float32_text
 from keyfold.errors import (
     LimitExceededException,
     ResourceNotFoundException,
@@ -188,7 +190,28 @@ def test_results_have_the_projected_attributes_without_the_vector(
     # Attributes that are not projected are left out silently; the vector is returned if named.
     (named,) = search(engine, 1, 0, 0, ProjectionExpression="look[0], id, body")
     assert set(named["Item"]) == {"look", "id"} | (expected & {"body"})
-    assert named["Item"]["look"] == {"L": [{"N": "1"}]}
+    assert named["Item"]["look"] == {"L": [{"N": "1.0"}]}
+
+
+def test_the_index_has_32_bit_floats_and_the_table_what_was_written(engine: Engine) -> None:
+    engine.execute("CreateTable", create(INDEX))
+    written = ["0.1", "16777217", "1.000000059604644775390625"]
+    item = {"id": {"S": "one"}, "look": {"L": [{"N": each} for each in written]}}
+    engine.execute("PutItem", {"TableName": TABLE, "Item": item})
+    found = engine.execute("GetItem", {"TableName": TABLE, "Key": {"id": {"S": "one"}}})
+    assert found["Item"] == item
+    (result,) = search(engine, 1, 0, 0, ProjectionExpression="look")
+    assert result["Item"]["look"] == {"L": [{"N": "0.1"}, {"N": "16777216.0"}, {"N": "1.0"}]}
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_the_text_of_a_32_bit_float_is_its_shortest_decimal(value: float) -> None:
+    text = float32_text(repr(value))
+    assert as_float32(float(text)) == value
+    digits = len(Decimal(text).normalize().as_tuple().digits)
+    assert digits <= 9
+    if digits > 6:
+        assert as_float32(float(f"{value:.{digits - 1}g}")) != value
 
 
 def test_capacity_is_reported_in_bytes_and_at_least_a_kilobyte(engine: Engine) -> None:

@@ -12,6 +12,7 @@ from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import Storage
 from keyfold.engine.tables.table import EngineTable
+from keyfold.engine.vectors.float32 import float32_vector
 from keyfold.engine.vectors.index import (
     FLOAT_BYTES,
     LEAST_REQUEST_BYTES,
@@ -174,6 +175,9 @@ def _render(
     for score, item in found:
         projected = index.project(item)
         if projection is not None:
+            if index.attribute in projection.attributes:
+                kept = float32_vector(item[index.attribute])
+                projected = {**projected, index.attribute: kept}
             projected = projection.apply(projected)
         else:
             # Vectors are long and seldom wanted: they are returned only if a projection names them.

@@ -16,6 +16,7 @@ from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.selection import find_index, read_start_key, resolve_selection
 from keyfold.engine.items.spans import resume_span
 from keyfold.engine.partiql.access import find_one_key, find_ranges, names_partition
+from keyfold.engine.partiql.sources import find_table
 from keyfold.engine.partiql.tokens import INVALID_TOKEN, ReadPosition, read_token, write_token
 from keyfold.engine.partiql.translation import as_validation_error, bind_where, path_of
 from keyfold.engine.storage import Span
@@ -75,7 +76,7 @@ def read_page_of(
 ) -> dict[str, Any]:
     """Return the response to a SELECT: a page of items, and the token of the next page."""
     is_consistent = bool(request.get("ConsistentRead"))
-    table, index = _find_source(context, select, is_consistent=is_consistent)
+    table, index = _find_source(context, prepared, select, is_consistent=is_consistent)
     target = _find_target(prepared, select, table, index)
     spans = _find_spans(target, select)
     projection = None if target.columns is None else target.columns.projection
@@ -152,7 +153,7 @@ def plan_single_read(
 
     Raises ValidationException, ResourceNotFoundException.
     """
-    table, index = _find_source(context, select, is_consistent=False)
+    table, index = _find_source(context, prepared, select, is_consistent=False)
     if index is not None:
         return None
     target = _find_target(prepared, select, table, None)
@@ -176,7 +177,7 @@ def plan_check(
     context: EngineContext, prepared: Prepared, select: SelectStatement
 ) -> ExistsCheck | None:
     """Return the check of an EXISTS; None unless it has a whole key and another condition."""
-    table, index = _find_source(context, select, is_consistent=False)
+    table, index = _find_source(context, prepared, select, is_consistent=False)
     if index is not None:
         return None
     target = _find_target(prepared, select, table, None)
@@ -188,10 +189,10 @@ def plan_check(
 
 
 def _find_source(
-    context: EngineContext, select: SelectStatement, *, is_consistent: bool
+    context: EngineContext, prepared: Prepared, select: SelectStatement, *, is_consistent: bool
 ) -> tuple[EngineTable, EngineIndex | None]:
     """Return the table and index that a SELECT reads; raises ServiceError if it cannot."""
-    table = context.catalog.find(select.source.table)
+    table = find_table(context, select.source.table, select.where, prepared.parameters)
     wanted = {"IndexName": select.source.index_name, "ConsistentRead": is_consistent}
     index = find_index(table, wanted)
     if index is not None and (len(index.key.partition) > 1 or len(index.key.sort) > 1):

@@ -17,6 +17,7 @@ from keyfold.engine.items.writes import (
     make_put,
 )
 from keyfold.engine.partiql.access import check_key, require_one_key
+from keyfold.engine.partiql.sources import find_table
 from keyfold.engine.partiql.translation import Translation, as_validation_error, bind_where
 from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import (
@@ -30,7 +31,6 @@ from keyfold.expressions.partiql.trees import (
     DeleteStatement,
     InsertStatement,
     Returning,
-    StatementSource,
     UpdateStatement,
 )
 from keyfold.expressions.partiql.values import read_item
@@ -80,7 +80,7 @@ def plan_write(
 
     Raises ValidationException, ResourceNotFoundException.
     """
-    table = _find_table(context, statement.source)
+    table = _find_target(context, prepared, statement)
     prepared.check_supported()
     match statement:
         case InsertStatement():
@@ -91,8 +91,14 @@ def plan_write(
             return _plan_delete(table, prepared, statement)
 
 
-def _find_table(context: EngineContext, source: StatementSource) -> EngineTable:
-    table = context.catalog.find(source.table)
+def _find_target(
+    context: EngineContext,
+    prepared: Prepared,
+    statement: InsertStatement | UpdateStatement | DeleteStatement,
+) -> EngineTable:
+    source = statement.source
+    where = None if isinstance(statement, InsertStatement) else statement.where
+    table = find_table(context, source.table, where, prepared.parameters)
     if source.index_name is not None:
         raise ValidationException("This operation is not supported on an index")
     return table
