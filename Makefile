@@ -48,6 +48,14 @@ test-engines: $(engines:%=test-%) ## Run stores and designs on the engines of ot
 $(engines:%=test-%): test-%: $(venv)/.dev # Run them on one of these: make test-moto
 	$(bin)/python -m tests.endpoints.run $* -n 2 $(ARGS)
 
+.PHONY: test-exports
+test-exports: $(venv)/.dev ## Check exported files with the tools that they are for
+	$(bin)/pytest -n 2 -m exports tests/exports $(ARGS)
+
+.PHONY: test-cdk
+test-cdk: $(venv)/.dev ## Synthesise exported CDK stacks (installs 400 MB)
+	$(bin)/pytest -m cdk tests/exports $(ARGS)
+
 .PHONY: test-minimums
 test-minimums: $(venv)/.dev ## Run some tests with the oldest dependencies that are declared
 	$(bin)/python -m tests.minimums.run $(ARGS)
@@ -104,6 +112,10 @@ lock: ## Pin the newest dependencies (needs uv)
 		tests/minimums/requirements.in --output-file tests/minimums/requirements.txt
 	$(UV) $(compile) tests/endpoints/requirements-moto.in \
 		--output-file tests/endpoints/requirements-moto.txt
+	$(UV) $(compile) tests/exports/requirements-validators.in \
+		--output-file tests/exports/requirements-validators.txt
+	$(UV) $(compile) tests/exports/requirements-cdk.in \
+		--output-file tests/exports/requirements-cdk.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made

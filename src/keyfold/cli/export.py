@@ -1,175 +1,156 @@
-"""`keyfold export`: export parts of a declaration, such as a role as an IAM policy."""
+"""`keyfold export`: a declaration as a deployment file, a model for other tools, types or a policy."""
 
 from __future__ import annotations
 
+import inspect
 import json
-import re
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from keyfold.cli import _export_iam
+from keyfold.cli._export_files import ExportFile, write_export
 from keyfold.cli._help import WrappedHelpGroup
-from keyfold.cli._options import TableArgument, TableOption, show_examples
+from keyfold.cli._options import OneTableArgument, TableArgument, TableOption, show_examples
 
 if TYPE_CHECKING:
     # Imported when a command runs, so that --help does not load the model.
+    from keyfold.export import ExportedDocument, ExportGap
     from keyfold.model import Table
-    from keyfold.policy.iam import Export, Gap
 
 app = typer.Typer(
     name="export",
-    help="Export parts of a declaration, such as a role as an IAM policy.",
+    help="Export a table to other formats: deployment files, models, types, IAM policies.",
     no_args_is_help=True,
     cls=WrappedHelpGroup,
     rich_markup_mode=None,
 )
 
-_is_region = re.compile(r"\*|[a-z]{2,}(-[a-z0-9]+)+").fullmatch
-_is_account = re.compile(r"\*|[0-9]{12}").fullmatch
+AsOneObject = Annotated[
+    bool,
+    typer.Option("--json", help="Print the document and its gaps as one JSON object."),
+]
 
 
-@app.callback()
-def _export() -> None:
-    """Keep `iam` a subcommand: typer merges a group's only command into the group."""
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A format that tables are exported to; its function is `keyfold.export.export_NAME`."""
+
+    name: str
+    help: str
+    file: str
+    takes_several: bool = True
+
+    def export(self, tables: Sequence[Table]) -> ExportedDocument:
+        """Return the tables in this format."""
+        import keyfold.export
+
+        function = getattr(keyfold.export, f"export_{self.name.replace('-', '_')}")
+        return function(*tables)
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Command lines for the help."""
+        return (
+            f"keyfold export {self.name} market",
+            f"keyfold export {self.name} --table shop.tables:market --output {self.file}",
+            f"keyfold export {self.name} market --json",
+        )
 
 
-@app.command(
-    epilog=show_examples(
-        "keyfold export iam market --role customer",
-        "keyfold export iam market --role customer --region eu-west-1 --account 123456789012",
-        "keyfold export iam --table shop.tables:market --role fulfilment --output fulfilment.json",
-        "keyfold export iam market --role support --json",
-        "keyfold export iam market --role support --role fulfilment",
-    )
+_GAPS = "What the format cannot express is listed on standard error."
+
+FORMATS = (
+    ExportFormat(
+        "cloudformation",
+        """Export tables as a CloudFormation template.
+
+        It has keys, indexes, billing, TTL, stream, deletion protection and tags as declared. Tables
+        are retained when their stack is deleted.""",
+        "market.template.json",
+    ),
+    ExportFormat(
+        "cdk",
+        """Export tables as a stack of the AWS CDK, in Python.
+
+        It synthesises to the resources of keyfold export cloudformation. Its attributes are the
+        tables, by which other constructs are granted rights.""",
+        "market_stack.py",
+    ),
+    ExportFormat(
+        "terraform",
+        """Export tables as a Terraform configuration in JSON syntax.
+
+        Needs version 6.29 of the AWS provider, the first with key_schema, by which an index key
+        has several attributes. Terraform refuses to destroy the tables.""",
+        "market.tf.json",
+    ),
+    ExportFormat(
+        "create-table",
+        """Export a table as the input of CreateTable.
+
+        For aws dynamodb create-table --cli-input-json file://FILE, and for SDKs.""",
+        "market.json",
+        takes_several=False,
+    ),
 )
-def iam(
-    name: TableArgument = None,
-    *,
-    roles: Annotated[
-        list[str],
-        typer.Option(
-            "--role",
-            help="A role that the table declares. Repeatable, for principals with several roles.",
-            metavar="NAME",
-        ),
-    ],
-    table: TableOption = None,
-    region: Annotated[str, typer.Option(help="The region in ARNs; * matches any.")] = "*",
-    account: Annotated[str, typer.Option(help="The account in ARNs; * matches any.")] = "*",
-    output: Annotated[
-        Path | None, typer.Option(help="Write the policy to this file.", metavar="FILE")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the policy and its gaps as one JSON object.")
-    ] = False,
-) -> None:
-    """Export a role as an AWS IAM policy, and list where the two differ.
 
-    Prints the policy. If it allows more or less than the role, standard error lists the
-    differences and what to do about them. The role's tenant becomes ${aws:PrincipalTag/…}; map your identity provider's
-    user id to that tag.
 
-    Exits with 1 if nothing of the role can be expressed in IAM.
-    """
-    from keyfold.cli._tables import find_tables
+def _make_command(form: ExportFormat) -> Callable[..., None]:
+    """Return the command of a format."""
 
-    if _is_region(region) is None:
-        raise typer.BadParameter(f"{region!r} is not a region.", param_hint="--region")
-    if _is_account(account) is None:
-        fact = f"{account!r} is not an account id; those have 12 digits."
-        raise typer.BadParameter(fact, param_hint="--account")
-    exports = _export_roles(find_tables(name, table), roles, region, account)
-    document = _join(exports)
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    def export_several(
+        name: TableArgument = None,
+        *,
+        table: TableOption = None,
+        output: ExportFile = None,
+        as_json: AsOneObject = False,
+    ) -> None:
+        from keyfold.cli._tables import find_tables
+
+        _print(form.export(find_tables(name, table)), output, as_json=as_json)
+
+    def export_one(
+        name: OneTableArgument = None,
+        *,
+        table: TableOption = None,
+        output: ExportFile = None,
+        as_json: AsOneObject = False,
+    ) -> None:
+        from keyfold.cli._tables import find_table
+
+        _print(form.export([find_table(name, table)]), output, as_json=as_json)
+
+    return export_several if form.takes_several else export_one
+
+
+for each in FORMATS:
+    _help = f"{inspect.cleandoc(each.help)}\n\n{_GAPS}"
+    app.command(each.name, help=_help, epilog=show_examples(*each.examples))(_make_command(each))
+app.command(epilog=show_examples(*_export_iam.EXAMPLES))(_export_iam.iam)
+
+
+def _print(document: ExportedDocument, output: ExportFile, *, as_json: bool) -> None:
+    text = document.to_text()
     if output is not None:
-        _write(output, text)
+        write_export(output, text)
     if as_json:
-        gaps = [_to_json(name, gap) for name, export in exports.items() for gap in export.gaps]
-        print(json.dumps({"policy": document, "gaps": gaps}, indent=2, ensure_ascii=False))
-    elif output is None:
-        print(text)
-    if not as_json:
-        _show_gaps(exports)
-    raise typer.Exit(0 if document["Statement"] else 1)
+        gaps = [_to_json(gap) for gap in document.gaps]
+        shown = {"document": document.content, "gaps": gaps}
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        return
+    if output is None:
+        print(text, end="")
+    if document.gaps:
+        print("Not in the document:", file=sys.stderr)
+    for gap in document.gaps:
+        print(f"  {gap.subject}: {gap.fact}.", file=sys.stderr)
+        if gap.advice:
+            print(f"    {gap.advice}", file=sys.stderr)
 
 
-def _export_roles(
-    tables: list[Table], roles: list[str], region: str, account: str
-) -> dict[str, Export]:
-    """Return the policy of the roles for each table that declares one of them."""
-    from keyfold.policy.iam import export_policy
-
-    known = sorted({name for table in tables for name in table.roles})
-    for role in roles:
-        if role not in known:
-            names = ", ".join(table.name for table in tables)
-            declares = f"declares {', '.join(known)}" if known else "declares none"
-            fact = f"there is no role {role!r}; {names} {declares}."
-            raise typer.BadParameter(fact, param_hint="--role")
-    exports: dict[str, Export] = {}
-    for table in tables:
-        declared = [table.roles[role] for role in roles if role in table.roles]
-        if declared:
-            exports[table.name] = export_policy(
-                table.layout, *declared, region=region, account=account
-            )
-    return exports
-
-
-def _join(exports: dict[str, Export]) -> dict[str, Any]:
-    """Return one policy document for all tables, with the table's name in statement ids."""
-    documents = {name: export.document for name, export in exports.items()}
-    if len(documents) == 1:
-        return next(iter(documents.values()))
-    statements = [
-        {**statement, "Sid": re.sub(r"[^A-Za-z0-9]", "", name) + statement["Sid"]}
-        for name, document in documents.items()
-        for statement in document["Statement"]
-    ]
-    return {"Version": "2012-10-17", "Statement": statements}
-
-
-def _write(output: Path, text: str) -> None:
-    try:
-        output.write_text(f"{text}\n", "utf-8")
-    except OSError as error:
-        fact = f"{output} cannot be written: {error.strerror}."
-        raise typer.BadParameter(fact, param_hint="--output") from None
-
-
-_HEADINGS = {
-    "wider": "The policy allows what the role does not:",
-    "narrower": "The policy denies what the role allows:",
-    "same": "Notes:",
-}
-
-
-def _show_gaps(exports: dict[str, Export]) -> None:
-    gaps = [gap for export in exports.values() for gap in export.gaps]
-    has_several = len({gap.role for gap in gaps}) > 1
-    for direction, heading in _HEADINGS.items():
-        listed = [gap for gap in gaps if gap.direction == direction]
-        if not listed:
-            continue
-        print(heading, file=sys.stderr)
-        for gap in listed:
-            whose = f"{gap.role}: " if has_several and gap.role else ""
-            print(f"  {whose}{gap.subject}: {gap.fact}. [{gap.kind}]", file=sys.stderr)
-            if gap.advice:
-                print(f"    {gap.advice}", file=sys.stderr)
-
-
-def _to_json(table: str, gap: Gap) -> dict[str, Any]:
-    return {
-        "table": table,
-        "role": gap.role or None,
-        "kind": gap.kind,
-        "direction": gap.direction,
-        "actions": sorted(gap.actions),
-        "subject": gap.subject,
-        "index": gap.index_name,
-        "fact": gap.fact,
-        "advice": gap.advice,
-    }
+def _to_json(gap: ExportGap) -> dict[str, str]:
+    return {"subject": gap.subject, "fact": gap.fact, "advice": gap.advice}

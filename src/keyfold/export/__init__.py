@@ -1,0 +1,22 @@
+"""Declarations in other formats: deployment files, models for other tools, types for a front end.
+
+Each function takes tables and returns an `ExportedDocument`: its content, and gaps that say what the
+format cannot express.
+"""
+
+from __future__ import annotations
+
+from keyfold.export._cdk import export_cdk
+from keyfold.export._cloudformation import export_cloudformation
+from keyfold.export._create_table import export_create_table
+from keyfold.export._exported import ExportedDocument, ExportGap
+from keyfold.export._terraform import export_terraform
+
+__all__ = [
+    "ExportGap",
+    "ExportedDocument",
+    "export_cdk",
+    "export_cloudformation",
+    "export_create_table",
+    "export_terraform",
+]
