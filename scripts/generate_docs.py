@@ -45,6 +45,7 @@ PUBLIC_PACKAGES = (
     "keyfold.policy.iam",
     "keyfold.keys",
     "keyfold.engine",
+    "keyfold.export",
     "keyfold.testing",
     "keyfold.transfer",
     "keyfold.values",
