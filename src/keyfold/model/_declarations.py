@@ -47,6 +47,7 @@ class Declaration:
     # The values of the type attribute, the newest first; empty for the class name.
     kinds: tuple[str, ...]
     unique: UniqueNames
+    lint_ignore: Mapping[str, str]
     shard: Shard | None = None
     is_fallback: bool = False
     checks_key: bool = False
@@ -120,6 +121,7 @@ def build_schema(
         shard=None if declaration.shard is None else declaration.shard.name,
         upgrade=declaration.upgrade,
         checks_key=declaration.checks_key,
+        lint_ignore=declaration.lint_ignore,
         cross_checks=cross_checks,
         completion=read_completion(codec, has_hook=declaration.has_before_write),
     )

@@ -55,6 +55,7 @@ class EntityOptions(ConfigDict, total=False):
     unique: str | Sequence[str] | Mapping[str, str]
     fallback: bool
     checks_key: bool
+    lint_ignore: Mapping[str, str]
 
 
 _KEYWORDS = tuple(
@@ -113,6 +114,7 @@ def _read_declaration(name: str, options: EntityOptions, upgrade: Upgrade | None
         shard=_read_shard(name, key),
         is_fallback=options.get("fallback", False),
         checks_key=options.get("checks_key", False),
+        lint_ignore=options.get("lint_ignore", {}),
         upgrade=upgrade,
     )
 

@@ -60,22 +60,31 @@ class Index:
 
     `project` is the projection, the attributes that are copied into the index: `"all"`, `"keys"`,
     or the names of attributes in addition to the keys. An index is sparse: it contains only items
-    that have all attributes of its key.
+    that have all attributes of its key. `lint_ignore` has the codes of lint rules that do not
+    apply to it, with the reasons.
     """
 
     name: str
     key: Key
     project: Projection = "all"
     local: bool = False
+    lint_ignore: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __init__(
-        self, name: str, *, key: Key, project: Projection = "all", local: bool = False
+        self,
+        name: str,
+        *,
+        key: Key,
+        project: Projection = "all",
+        local: bool = False,
+        lint_ignore: Mapping[str, str] | None = None,
     ) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "key", key)
         kept = project if isinstance(project, str) else tuple(project)
         object.__setattr__(self, "project", kept)
         object.__setattr__(self, "local", local)
+        object.__setattr__(self, "lint_ignore", dict(lint_ignore or {}))
 
     def __repr__(self) -> str:
         return f"Index({self.name!r})"

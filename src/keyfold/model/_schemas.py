@@ -82,6 +82,8 @@ class EntitySchema:
     upgrade: Upgrade | None
     # Whether an item whose fields contradict its key is invalid.
     checks_key: bool
+    # The codes of lint rules that do not apply to the entity, with the reasons.
+    lint_ignore: Mapping[str, str]
     # Validators and computed fields that depend on several fields.
     cross_checks: tuple[CrossCheck, ...]
     # What the store adds when it writes the entity; None if nothing.

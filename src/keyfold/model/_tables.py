@@ -69,7 +69,8 @@ class Table:
     records contain of a changed item: its keys, its new image, its old image, or both images.
     `reserved` has prefixes of partition keys that only declared entities write, not the fallback.
     `billing`, `deletion_protection` and `tags` are settings to deploy; None leaves the setting of
-    an existing table unchanged.
+    an existing table unchanged. `lint_ignore` has the codes of lint rules that do not apply to the
+    table, with the reasons.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Table:
     billing: Billing | None = None
     deletion_protection: bool | None = None
     tags: Mapping[str, str] | None = None
+    lint_ignore: Mapping[str, str] = field(default_factory=dict[str, str])
     entities: dict[str, EntitySchema] = field(default_factory=dict[str, EntitySchema], init=False)
     patterns: PatternRegistry = field(init=False)
     handlers: HandlerRegistry = field(init=False)
@@ -101,6 +103,7 @@ class Table:
         billing: Billing | None = None,
         deletion_protection: bool | None = None,
         tags: Mapping[str, str] | None = None,
+        lint_ignore: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -113,6 +116,7 @@ class Table:
         self.billing = billing
         self.deletion_protection = deletion_protection
         self.tags = tags
+        self.lint_ignore = dict(lint_ignore or {})
         self.entities = {}
         self.shards: dict[str, Shard] = {}
         self.roles: dict[str, Role] = {}

@@ -541,7 +541,10 @@ def test_a_misspelt_keyword_of_a_class_names_the_nearest() -> None:
     ]
     assert problems_of(lambda: declare(**options, indexs={}, colour="red")) == [
         "Order: unknown keyword 'indexs'. Did you mean 'indexes'?",
-        "Order: unknown keyword 'colour'. Known: table, key, indexes, kind, unique, fallback, checks_key.",
+        (
+            "Order: unknown keyword 'colour'. "
+            "Known: table, key, indexes, kind, unique, fallback, checks_key, lint_ignore."
+        ),
     ]
     # Pydantic's keywords are keywords of an entity, too.
     assert problems_of(lambda: declare(**options, extar="allow")) == [

@@ -1,0 +1,94 @@
+"""Findings of lint: what is wrong, where, why it matters, and how to mend it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from keyfold.model import Index, Pattern, Table
+from keyfold.model._schemas import EntitySchema
+
+
+class Severity(IntEnum):
+    """How serious a finding is; a higher one is more serious."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    @classmethod
+    def parse(cls, text: str) -> Severity:
+        """Return the severity that a text names; raises KeyError."""
+        return cls[text.upper()]
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+# What a finding is about: a table, one of its indexes, entities or patterns.
+Subject = Table | Index | EntitySchema | Pattern[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a finding is: its subject, and the file and line that declare it, if these are known."""
+
+    subject: str
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.file is None else f" ({self.file}:{self.line})"
+        return f"{self.subject}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of a rule. `ignored` is the reason for which it is suppressed, if it is."""
+
+    code: str
+    severity: Severity
+    place: Place
+    message: str
+    fix: str
+    ignored: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as a JSON object."""
+        return {
+            "code": self.code,
+            "severity": str(self.severity),
+            "place": str(self.place),
+            "message": self.message,
+            "fix": self.fix,
+        }
+
+
+def place_of(subject: Subject) -> Place:
+    """Return where a subject is declared."""
+    match subject:
+        case Table(name=name):
+            return Place(f"table {name}")
+        case Index(name=name):
+            return Place(f"index {name}")
+        case EntitySchema(name=name, entity=entity):
+            return _locate(f"entity {name}", entity)
+        case Pattern(name=name, make=make):
+            return _locate(f"pattern {name!r}", inspect.unwrap(make))
+
+
+def _locate(subject: str, declared: Any) -> Place:
+    try:
+        file = inspect.getsourcefile(declared)
+        _, line = inspect.getsourcelines(declared)
+    except (OSError, TypeError):
+        return Place(subject)  # declared in an interactive session
+    return Place(subject, file, line)
+
+
+def ignored_by(subject: Subject) -> Mapping[str, str]:
+    """Return the codes of the rules that a subject suppresses, with the reasons."""
+    return subject.lint_ignore
