@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from keyfold.analysis.lint._findings import Finding, Place, Severity
 from keyfold.analysis.lint._review import Review, review
-from keyfold.analysis.lint._rules import Design, Problem, Rule, list_rules, rule
+from keyfold.analysis.lint._rules import Design, DesignProblem, Rule, list_rules, rule
 
 __all__ = [
     "Design",
+    "DesignProblem",
     "Finding",
     "Place",
-    "Problem",
     "Review",
     "Rule",
     "Severity",

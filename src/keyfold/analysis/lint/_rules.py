@@ -1,6 +1,6 @@
 """Rules of lint: functions that look at one design, with what a reader needs to know about each.
 
-A rule is a generator of `Problem`s. Its docstring is one sentence of why the problem matters; its
+A rule is a generator of `DesignProblem`s. Its docstring is one sentence of why the problem matters; its
 page in the documentation is generated from it.
 """
 
@@ -36,7 +36,7 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DesignProblem:
     """What a rule found: the subject, a sentence about it, and how to mend it if not as usual."""
 
     subject: Subject
@@ -44,7 +44,7 @@ class Problem:
     fix: str | None = None
 
 
-Check = Callable[[Design], Iterator[Problem]]
+Check = Callable[[Design], Iterator[DesignProblem]]
 
 
 @dataclass(frozen=True, slots=True)
