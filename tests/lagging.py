@@ -12,8 +12,9 @@ from keyfold.testing._core import Core
 INDEX_LAG = FaultProfile(index_lag=1.0, lag_writes=3, expiry_grace=timedelta(days=36_500))
 
 
-def open_lagging_core(clock: Clock) -> Core:
-    return Core(clock=clock, faults=INDEX_LAG, region="us-east-1", sleep=lambda _: None)
+def open_lagging_core(clock: Clock, *, shard_records: int | None = None) -> Core:
+    """Return a service in memory whose global indexes lag behind."""
+    return Core(clock=clock, faults=INDEX_LAG, region="us-east-1", shard_records=shard_records)
 
 
 class LaggingDatabase:

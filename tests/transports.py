@@ -1,8 +1,9 @@
 """Transports to a database: the engine in process, our server through a client, another engine.
 
-Tests that use the `transport` fixture run on the first two kinds. All but the embedded one belong to
-`make test-endpoints`, except for tests marked with `all_transports`. With `--engine NAME` they run on
-that engine only; `tests/endpoints` lists the engines.
+Tests that use the `transport` fixture run on the first two kinds, and in process with global indexes
+that lag behind writes, as DynamoDB's do. All but the embedded one belong to `make test-endpoints`,
+except for tests marked with `all_transports`, and with `indexes` for indexes that lag. With
+`--engine NAME` they run on that engine only; `tests/endpoints` lists the engines.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ def parametrize(metafunc: pytest.Metafunc, by: tuple[Kind, ...] = ("client", "bo
     else:
         chosen = definition.get_closest_marker("all_transports") is not None
         marks = () if chosen else (pytest.mark.endpoints,)
+        lags = definition.get_closest_marker("indexes") is not None
+        transports.append(pytest.param("lagging", marks=() if lags else (pytest.mark.endpoints,)))
         transports += [pytest.param(each, marks=marks) for each in by]
     metafunc.parametrize("transport", transports, indirect=True)
 
@@ -152,7 +155,8 @@ def open_database(transport: Transport, *, clock: Clock, **options: Any) -> Gene
             yield _ForeignExecutor(client)
         return
     if transport.kind == "lagging":
-        with closing(open_lagging_core(clock)) as core:
+        records = options.get("shard_records")
+        with closing(open_lagging_core(clock, shard_records=records)) as core:
             yield LaggingDatabase(core)
             assert core.engine.verify() == []
         return

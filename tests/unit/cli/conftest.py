@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from keyfold.cli import main
 from keyfold.engine import Engine
+from keyfold.testing import Clock, Service
 from keyfold.wire.server import Server
+from tests.lagging import open_lagging_core
 from tests.transports import Transport, find_transport, parametrize
 from tests.unit.cli.program import Outcome, Run
 
@@ -30,6 +33,13 @@ def url(transport: Transport, tmp_path: Path) -> Iterator[str]:
     """Yield the URL of a database without the designs' tables."""
     if transport.kind == "foreign":
         yield transport.url
+        return
+    if transport.kind == "lagging":
+        with (
+            closing(open_lagging_core(Clock())) as core,
+            Server(Service(core)).running() as url,
+        ):
+            yield url
         return
     path = tmp_path / "database.db"
     if transport.kind == "embedded":

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-from keyfold import Request, Store, Table
+from keyfold import Store, Table
 from keyfold.store import StoreSettings
 from keyfold.testing import Clock, FaultProfile, Service, dynamodb
 from keyfold.testing._core import Core
 from keyfold.wire.server import Server
 from tests.transports import START, Execute, Transport, executor_on, open_database
-
-V = TypeVar("V")
 
 # Expired items stay stored for up to two days.
 LATE_EXPIRY = FaultProfile(expiry_grace=timedelta(days=2))
@@ -34,24 +33,17 @@ class Database:
         self._execute, self._read = execute, read
         self.clock = clock
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        settings = StoreSettings([table], cursor_key=bytes(32), clock=self.clock)
+        settings = StoreSettings(
+            [table], cursor_key=bytes(32), clock=self.clock, jitter=lambda: 0.0
+        )
         self.store = Store(self, settings)
         with suppress(*transport.get().refusals):
             self.store.create_table(table)
-        self.run = self.store.run
+        self.run, self.run_until = self.store.run, self.store.run_until
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         self.calls.append((operation, request))
         return self._execute(operation, request)
-
-    def run_until(self, request: Request[V], is_right: Callable[[V], bool]) -> V:
-        """Run a request until its result is right: each call makes stale reads less stale."""
-        result = self.run(request)
-        for _ in range(20):
-            if is_right(result):
-                break
-            result = self.run(request)
-        return result
 
     def stored(self, table: Table) -> list[dict[str, Any]]:
         """Return every item in the table, expired or not."""
@@ -69,7 +61,9 @@ def database(table: Table, faults: FaultProfile) -> Generator[Database]:
         # Other engines cannot be told to return stale reads.
         with open_database(used, clock=clock) as found:
             yield Database(table, clock, found.execute, found.execute)
-    elif used.kind == "embedded":
+    elif used.kind in ("embedded", "lagging"):
+        if used.kind == "lagging":
+            faults = replace(faults, index_lag=1.0, lag_writes=3)
         with dynamodb(clock=clock, faults=faults) as service:
             yield Database(table, clock, service.execute, service.engine.execute)
             assert service.engine.verify() == []

@@ -96,6 +96,7 @@ def spell(moment: datetime, hours: int, precision: str = "microseconds") -> str:
     return f"{local.isoformat(timespec=precision)}{hours:+03}:00"
 
 
+@pytest.mark.indexes
 @pytest.mark.parametrize("hours", [-23, -12, 0, 1, 14, 23])
 @pytest.mark.parametrize("precision", ["hours", "minutes", "seconds", "microseconds"])
 def test_expired_links_are_found_whatever_their_offset(
@@ -108,17 +109,18 @@ def test_expired_links_are_found_whatever_their_offset(
         pantry.list_of_expired_join_links(),
         pantry.list_of_expired_join_links_of_group(HOME),
     ):
-        page = home.run(request)
-        assert [link.expires for link in page] == [past]
+        page = home.run_until(request, lambda links: [each.expires for each in links] == [past])
         assert page[0].time == spell(past, hours, precision)
         assert not page.invalid
 
 
+@pytest.mark.indexes
 def test_a_link_that_was_found_is_deleted_under_its_own_key(home: Database) -> None:
     put_link(home, "2099-12-31T23:00:00+14:00")
-    (link,) = home.run(pantry.list_of_expired_join_links())
+    (link,) = home.run_until(pantry.list_of_expired_join_links(), len)
     assert home.run(pantry.delete_join_link(link)) == link
-    assert home.run(pantry.list_of_expired_join_links()) == []
+    home.run_until(pantry.list_of_expired_join_links(), lambda links: len(links) == 0)
+    assert home.run(pantry.delete_join_link(link)) is None, "an index may list it still"
 
 
 @pytest.mark.parametrize("hours", [-14, 0, 14])
@@ -135,12 +137,13 @@ def test_a_link_admits_until_its_time_whatever_its_offset(home: Database, hours:
         home.run(pantry.join_by_link(link, bob))
 
 
+@pytest.mark.indexes
 def test_links_that_cannot_be_read_are_reported(home: Database) -> None:
     put_link(home, "2026-01-31T12:00Z")
     put_link(home, "2026-01-31T12:00")
     put_link(home, "2026-01-31T14:00Z", "2026-01-31T15:00Z")
     put_link(home, "tomorrow")
-    page = home.run(pantry.list_of_expired_join_links())
+    page = home.run_until(pantry.list_of_expired_join_links(), lambda page: len(page.invalid) == 3)
     assert [link.time for link in page] == ["2026-01-31T12:00Z"]
     assert sorted(each.key["SK"]["S"] for each in page.invalid) == [
         "ShareLink#2026-01-31T12:00",

@@ -160,12 +160,14 @@ def test_projections_recover_fields(rooms: AnyStore, database: Database) -> None
     assert list(rooms.run(Booking.query(room=ROOM).only(Slot))) == [slot]
 
 
+@pytest.mark.indexes
 def test_an_index_need_not_hold_what_the_primary_key_has(
     rooms: AnyStore, database: Database
 ) -> None:
     put(database, STORED)
     slot = Slot(room=ROOM, day=date(2026, 1, 2), slot=4)
-    assert list(rooms.run(Booking.query(by_state, state=State.DONE).only(Slot))) == [slot]
+    done = Booking.query(by_state, state=State.DONE).only(Slot)
+    assert list(rooms.run_until(done, len)) == [slot]
     assert list(rooms.run(Booking.query(by_desk, desk=DESK).only(Slot))) == [slot]
     with pytest.raises(QueryInvalid, match="ByState does not hold note"):
         rooms.run(Booking.query(by_state, state=State.DONE).only(RoomAndNote))

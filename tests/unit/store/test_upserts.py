@@ -95,6 +95,7 @@ def test_a_counter_is_created_and_counted_in_one_call(store: AnyStore) -> None:
     assert [store.run(request).count for _ in range(3)] == [1, 2, 3]
 
 
+@pytest.mark.indexes
 def test_a_new_entity_is_whole(store: AnyStore, clock: Clock) -> None:
     made = store.run(
         Visit.update(page="a")
@@ -122,7 +123,7 @@ def test_a_new_entity_is_whole(store: AnyStore, clock: Clock) -> None:
         updated_at=START,
         version=1,
     )
-    assert [*store.run(Visit.query(by_place, country="NL", page="a"))] == [made]
+    assert [*store.run_until(Visit.query(by_place, country="NL", page="a"), len)] == [made]
     assert [*store.run(Visit.query(by_day, day="mon"))] == [made]
     clock.advance(60)
     again = store.run(visit())
@@ -130,6 +131,7 @@ def test_a_new_entity_is_whole(store: AnyStore, clock: Clock) -> None:
     assert again == made.model_copy(update={"count": 2, "updated_at": later, "version": 2})
 
 
+@pytest.mark.indexes
 def test_an_existing_entity_keeps_its_other_fields(store: AnyStore) -> None:
     kept = store.run(Visit(page="a", country="BE", count=1, day="sun", start=1).create())
     changed = store.run(
@@ -137,7 +139,7 @@ def test_an_existing_entity_keeps_its_other_fields(store: AnyStore) -> None:
     )
     assert (changed.country, changed.day, changed.start, changed.count) == ("BE", "sun", 2, 1)
     assert changed.created_at == kept.created_at
-    assert len(store.run(Visit.query(by_day, day="sun"))) == 1
+    assert len(store.run_until(Visit.query(by_day, day="sun"), len)) == 1
 
 
 def test_counters_start_where_they_are_told(store: AnyStore) -> None:
@@ -240,6 +242,7 @@ class Sum(Entity, table=pairs, key="S#{id}"):
         return self
 
 
+@pytest.mark.indexes
 def test_index_keys_that_need_the_stored_values_are_refused(open_store: OpenStore) -> None:
     counted = Pair.update(id="a").increment(Pair.f.count)
     with pytest.raises(UpdateInvalid, match="the index key pair depends on one, two, of which"):
@@ -252,7 +255,7 @@ def test_index_keys_that_need_the_stored_values_are_refused(open_store: OpenStor
     assert store.run(counted.or_create()).two == "two"
     known = Pair.update(id="b").set(Pair.f.two, "x").knowing(one="y").or_create(one="y")
     made = store.run(known)
-    assert [*store.run(Pair.query(by_pair, one="y", two="x"))] == [made]
+    assert [*store.run_until(Pair.query(by_pair, one="y", two="x"), len)] == [made]
     store.run(made.change(one="z"))
     with pytest.raises(ConditionFailed):
         store.run(known)
