@@ -274,3 +274,29 @@ def test_a_batch_is_answered_with_a_bounded_part(engine: Engine) -> None:
     response = orjson.loads(answer)
     left = response["UnprocessedKeys"]["Things"]["Keys"]
     assert len(response["Responses"]["Things"]) + len(left) == 30
+
+
+def test_rows_of_long_items_are_not_read_beyond_their_page(engine: Engine) -> None:
+    for number in range(20):
+        engine.execute(
+            "PutItem", {"TableName": "Things", "Item": {**key(number), "t": {"S": "x" * 300_000}}}
+        )
+    view = engine._storage._view
+    rows: list[int] = []
+
+    def trace(_: Any, row: Any) -> Any:
+        rows.append(1)
+        return row
+
+    request = {
+        "TableName": "Things",
+        "KeyConditionExpression": "pk = :p",
+        "ExpressionAttributeValues": {":p": {"S": "a"}},
+    }
+    connection: Any = view._connection
+    connection.row_trace = trace
+    for _ in range(2):
+        rows.clear()
+        page = engine.execute("Query", request)
+        assert len(page["Items"]) == 4
+    assert 4 <= len(rows) <= 8, "only the first query of such a table reads more than its page"

@@ -33,8 +33,10 @@ from keyfold.engine.storage.statements import (
     walk_statement,
 )
 
-# An item has up to 400 KB, so these are 13 MB at most.
+# A few rows are fastest read in one step. An item has up to 400 KB, so these are 13 MB at most; after
+# more than 1 MB, the rows of that table are counted while they are read.
 ROWS_AT_ONCE = 32
+_BYTES_AT_ONCE = 1 << 20
 LAST_SEQUENCE = (1 << 63) - 1
 # The fields of a row without index columns: its key, value and size.
 _PLAIN_FIELDS = 3
@@ -66,6 +68,7 @@ class View:
         "_condition",
         "_connection",
         "_cursor",
+        "_long_rows",
         "clock",
         "written_pages",
     )
@@ -75,6 +78,8 @@ class View:
         self._cursor: Cursor = connection.cursor()
         self._condition = RowCondition(_holds_always)
         connection.create_scalar_function(HOLDS, self._condition.evaluate, 1)
+        # The numbers of the tables whose rows are counted while they are read.
+        self._long_rows: set[int] = set()
         # An estimate; it also changes with every write, so that a caller can detect one.
         self.written_pages = 0
         self.clock: Clock = time.time
@@ -89,9 +94,21 @@ class View:
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         statement = walk_statement(rows, span, sized=True)
         bounds = span[:2] if span.after is None else (*span[:2], *span.after)
-        # Counted while reading: rows that follow the page may have a hundred times its bytes.
         page: list[tuple[Any, ...]] = []
         try:
+            if rows.number not in self._long_rows:
+                at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
+                page = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
+                if not page:
+                    return EMPTY_PAGE
+                columns: Page = tuple(zip(*page, strict=True))  # pyright: ignore[reportAssignmentType] - there are two
+                size = sum(columns[1])
+                if size < max_bytes and (len(page) < at_once or at_once == limit):
+                    return columns
+                if size > _BYTES_AT_ONCE:
+                    self._long_rows.add(rows.number)
+                page = []
+            # Counted while reading: rows that follow the page may have a hundred times its bytes.
             for row in self._cursor.execute(statement, (*bounds, limit)):
                 page.append(row)
                 max_bytes -= row[1]
@@ -100,7 +117,7 @@ class View:
                     break
         except TypeError:
             raise apsw.CorruptError("a row has no size") from None
-        return tuple(zip(*page, strict=True)) if page else EMPTY_PAGE  # pyright: ignore[reportReturnType] - of two columns
+        return tuple(zip(*page, strict=True)) if page else EMPTY_PAGE  # pyright: ignore[reportReturnType] - as above
 
     def read_values(
         self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
@@ -108,15 +125,23 @@ class View:
         at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
         statement = walk_statement(rows, span, sized=False)
         bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        found = self._cursor.execute(statement, (*bounds, at_once))
         values: list[bytes] = []
-        # Counted while reading: these rows may have a hundred times as many bytes as the page.
-        for (value,) in self._cursor.execute(statement, (*bounds, at_once)):
-            values.append(value)
+        if rows.number not in self._long_rows:
+            values = [value for (value,) in found.fetchall()]
             # An item's JSON is always longer than its size by DynamoDB's rules.
-            max_bytes -= len(value)
-            if max_bytes <= 0:
-                self._renew_cursor()
+            size = sum(map(len, values))
+            if size >= max_bytes:
+                if size > _BYTES_AT_ONCE:
+                    self._long_rows.add(rows.number)
                 return None
+        else:
+            for (value,) in found:
+                values.append(value)
+                max_bytes -= len(value)
+                if max_bytes <= 0:
+                    self._renew_cursor()
+                    return None
         return None if len(values) == at_once != limit else values
 
     def _renew_cursor(self) -> None:
