@@ -41,7 +41,7 @@ class Placeholders:
     value that is not a valid attribute value.
     """
 
-    __slots__ = ("_names", "_used_names", "_used_values", "_values")
+    __slots__ = ("_names", "_used_names", "_used_values", "_values", "size_bytes")
 
     def __init__(self, names: dict[str, str] | None, values: dict[str, Any] | None) -> None:
         self._used_names: set[str] = set()
@@ -52,9 +52,13 @@ class Placeholders:
         if values is not None:
             _check_keys("ExpressionAttributeValues", values, _is_value_placeholder)
         self._names: dict[str, str] = names or {}
-        self._values: dict[str, AttributeValue] = _normalise_values(values) if values else {}
+        self._values: dict[str, AttributeValue] = {}
+        self.size_bytes = 0
+        """The size of the names and values, with that of their placeholders."""
+        if values:
+            self._values, self.size_bytes = _normalise_values(values)
         if names:
-            _check_names(names)
+            self.size_bytes += _check_names(names)
 
     def name(self, placeholder: str) -> str:
         """Return the attribute name of a placeholder and mark it as used; raises ExpressionFault."""
@@ -124,7 +128,8 @@ def _check_keys(
         raise ValidationException(f"{parameter} contains invalid key: {fault}")
 
 
-def _check_names(names: dict[str, str]) -> None:
+def _check_names(names: dict[str, str]) -> int:
+    """Return the size of names and placeholders; raises ValidationException."""
     total = 0
     for key, name in names.items():
         size = text_size_bytes(name)
@@ -137,16 +142,17 @@ def _check_names(names: dict[str, str]) -> None:
         )
     if total > MAX_SUBSTITUTION_BYTES:
         raise ValidationException("ExpressionAttributeNames exceeds max size")
+    return total
 
 
-def _normalise_values(values: dict[str, Any]) -> dict[str, AttributeValue]:
+def _normalise_values(values: dict[str, Any]) -> tuple[dict[str, AttributeValue], int]:
     try:
         normal, total = normalise_item(values)
     except ValidationException:
         raise _first_invalid(values) from None
     if total > MAX_SUBSTITUTION_BYTES:
         raise ValidationException("ExpressionAttributeValues exceeds max size")
-    return normal
+    return normal, total
 
 
 def _first_invalid(values: dict[str, Any]) -> ValidationException:

@@ -19,6 +19,7 @@ from keyfold.expressions.parser import parse_update
 from keyfold.expressions.paths import Projection
 from keyfold.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
 from keyfold.expressions.projections import resolve_disjoint
+from keyfold.expressions.statement_sizes import may_be_too_large, statement_size_bytes
 from keyfold.expressions.trees import (
     Action,
     AddTo,
@@ -94,6 +95,8 @@ class UpdatePlan(NamedTuple):
     """Whether it only removes or deletes: such an update does not create a missing item."""
     paths: tuple[Steps, ...]
     """Every path that it writes or reads."""
+    statement_bytes: int = 0
+    """The size of its update expression, if it may be too large for UpdateItem."""
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -218,7 +221,11 @@ def bind_update(text: str, placeholders: Placeholders) -> UpdatePlan:
     Raises ValidationException.
     """
     try:
-        return compile_update(parse_update(text), placeholders)
+        actions = parse_update(text)
+        plan = compile_update(actions, placeholders)
+        if may_be_too_large(text, placeholders):
+            plan = plan._replace(statement_bytes=statement_size_bytes(actions, placeholders))
+        return plan
     except ExpressionFault as fault:
         raise fault.to_service_error("UpdateExpression") from None
 

@@ -19,8 +19,8 @@ from keyfold.engine.items.writes import (
 from keyfold.engine.tables.table import encode_key_of
 from keyfold.errors import ValidationException
 from keyfold.expressions.parameters import read_update
-from keyfold.expressions.updates import UpdatePlan
-from keyfold.values import Item
+from keyfold.expressions.updates import UPDATE_TOO_LARGE, UpdatePlan
+from keyfold.values import MAX_ITEM_BYTES, Item
 
 
 def update_item(
@@ -32,6 +32,9 @@ def update_item(
     except ValidationException as error:
         error.set_validation(OPERATIONS["UpdateItem"].validation)
         raise
+    if plan is not None and plan.statement_bytes > MAX_ITEM_BYTES:
+        # Only UpdateItem counts the statement: other updates are limited by the resulting item.
+        raise ValidationException(UPDATE_TOO_LARGE)
     table = context.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_update(plan, table)
