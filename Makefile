@@ -60,6 +60,10 @@ test-cdk: $(venv)/.dev ## Synthesise exported CDK stacks (installs 400 MB)
 test-minimums: $(venv)/.dev ## Run some tests with the oldest dependencies that are declared
 	$(bin)/python -m tests.minimums.run $(ARGS)
 
+.PHONY: test-hostile
+test-hostile: $(venv)/.dev ## Measure a polite client beside hostile ones, on a quiet machine
+	$(bin)/python -m tests.hostile.load $(ARGS)
+
 .PHONY: check
 check: $(venv)/.dev ## Lint, check formatting, types, imports and generated files
 	$(bin)/ruff check .
