@@ -133,6 +133,14 @@ def serve(
             "--insecure", help="Serve other machines without --auth: anybody may do everything."
         ),
     ] = False,
+    check_dates: Annotated[
+        bool,
+        typer.Option(
+            "--check-dates",
+            help="Refuse requests that were signed more than five minutes ago, or ahead, as AWS "
+            "does, whatever their access key. --auth does so anyway.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the line that reports readiness as JSON.")
     ] = False,
@@ -177,6 +185,8 @@ def serve(
         allow_host=allow_host or (),
         allow_origin=allow_origin or (),
         insecure=insecure,
+        # With keys, the dates are a part of what is verified.
+        check_dates=check_dates and auth is None,
         wording=check_wording(wording),
     )
     declared = [found for path in table or () for found in find_tables(None, path)]

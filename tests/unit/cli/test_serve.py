@@ -95,6 +95,19 @@ def test_the_ready_line_names_the_url_and_the_variables() -> None:
     assert "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:" in line
 
 
+def test_a_server_without_keys_checks_dates_on_request() -> None:
+    for option in ([], ["--check-dates"]):
+        with serving("--memory", *option) as (_, ready), Client(ready["url"]) as client:
+            assert client.execute("ListTables", {}) == {"TableNames": []}, "signed just now"
+            signed_before = ask("ListTables", {}).replace(b"20261115T120000Z", b"20200101T000000Z")
+            assert b"X-Amz-Date: 2020" in signed_before
+            if option:
+                with pytest.raises(AssertionError, match="Signature expired: 20200101T000000Z is"):
+                    exchange(ready["url"], signed_before)
+            else:
+                exchange(ready["url"], signed_before)
+
+
 def worker_pids(server: subprocess.Popen[str]) -> list[int]:
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
     if not children.exists():

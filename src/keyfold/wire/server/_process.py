@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 import sys
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,8 @@ class ProcessSettings:
     allow_host: Sequence[str] = ()
     allow_origin: Sequence[str] = ()
     insecure: bool = False
+    # Whether dates of signatures are checked without keys.
+    check_dates: bool = False
     # That of errors about requests.
     wording: Wording = "2026"
 
@@ -98,6 +101,7 @@ def run_server(
             allow_host=settings.allow_host,
             allow_origin=settings.allow_origin,
             insecure=settings.insecure,
+            date_clock=time.time if settings.check_dates else None,
         )
 
         async def serve() -> None:

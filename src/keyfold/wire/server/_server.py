@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, TextIO
 
+from keyfold.clocks import Clock, check_clock
 from keyfold.errors import AddressUnavailable, OptionInvalid
 from keyfold.wire.server._acceptor import Acceptor
 from keyfold.wire.server._access_log import AccessLog
@@ -38,7 +39,9 @@ class Server:
 
     Port 0 picks a free one; `url` has it once the server runs. `listener` is an already bound
     socket, in place of a host and port. A `gate` decides which requests are carried out; without
-    one, all are. Stopping the server does not close the service.
+    one, all are. With a `date_clock`, requests must be signed at most five minutes before or after
+    its time, whatever the key; a gate of access keys checks that itself. Stopping the server does not
+    close the service.
 
     Web pages cannot use the server, except those of this machine and of the origins in
     `allow_origin`. On a loopback address, requests must name a loopback host, or one of `allow_host`;
@@ -61,7 +64,10 @@ class Server:
         allow_host: Sequence[str] = (),
         allow_origin: Sequence[str] = (),
         insecure: bool = False,
+        date_clock: Clock | None = None,
     ) -> None:
+        if date_clock is not None:
+            check_clock(date_clock)
         self._service = service
         self._host, self._port = host, port
         self._listener = listener
@@ -72,6 +78,7 @@ class Server:
         self._gate = gate
         self._allow_host, self._allow_origin = allow_host, allow_origin
         self._insecure = insecure
+        self._date_clock = date_clock
         self._acceptor: Acceptor | None = None
         self._state: ServerState | None = None
         self._sweeping: asyncio.TimerHandle | None = None
@@ -100,6 +107,7 @@ class Server:
             access_log=self._access_log,
             gate=self._gate,
             browsers=browsers,
+            date_clock=self._date_clock,
         )
         self._acceptor = Acceptor(listener, state, loop, self._tls)
         self._acceptor.start()

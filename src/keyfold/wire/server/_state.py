@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from keyfold.api.bodies import parse_body
+from keyfold.clocks import Clock
 from keyfold.errors import KeyfoldError, ServiceError
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error
@@ -30,6 +31,7 @@ from keyfold.wire.server._requests import (
     read_call,
 )
 from keyfold.wire.server._scheduler import Scheduler
+from keyfold.wire.server._signatures import find_date_fault
 from keyfold.wire.server._tokens import TOKENED, scope_token_to_principal
 
 
@@ -68,6 +70,7 @@ class ServerState:
         access_log: AccessLog | None,
         gate: Gate | None = None,
         browsers: BrowserRules | None = None,
+        date_clock: Clock | None = None,
         monotonic: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.scheduler = scheduler
@@ -81,13 +84,16 @@ class ServerState:
         self.is_watched = metrics is not None or access_log is not None
         self.gate = gate
         self.browsers = browsers or BrowserRules()
+        # Dates of signatures are compared with it; None if they are not checked here.
+        self._date_clock = date_clock
         if gate is not None:
             scheduler.on_view = gate.end_sharing
         # Whether reads run on the event loop: not if something else than an engine is served.
         self.reads_inline = scheduler.engine is not None
         # Whether reads may take a fast path, and whether that has neither to check nor count them.
-        self.is_plain = access_log is None and metrics is None and gate is None
-        self.is_checked = access_log is None and not self.is_plain
+        may_be_fast = access_log is None and date_clock is None
+        self.is_plain = may_be_fast and metrics is None and gate is None
+        self.is_checked = may_be_fast and not self.is_plain
         self.clients: set[ConnectedClient] = set()
         self.metrics = metrics
         self._access_log = access_log
@@ -147,6 +153,10 @@ class ServerState:
     def admit_call(self, request: HttpRequest, call: WireCall) -> Answer | None:
         """Authorize a call and parse it; return the answer if it is not to be carried out."""
         try:
+            if self._date_clock is not None:
+                refusal = find_date_fault(request, self._date_clock())
+                if refusal is not None:
+                    return answer_error(refusal, call.content_type)
             if self.gate is not None:
                 refusal = self.gate.find_refusal(request, call)
                 if refusal is not None:

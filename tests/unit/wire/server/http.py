@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,6 +167,7 @@ class Wire:
         limits: Limits | None = None,
         gate: Gate | None = None,
         browsers: BrowserRules | None = None,
+        date_clock: Callable[[], float] | None = None,
     ) -> None:
         self.clock = Clock()
         self.loop = asyncio.new_event_loop()
@@ -179,6 +181,7 @@ class Wire:
             access_log=None,
             gate=gate,
             browsers=browsers or BrowserRules(any_host=True),
+            date_clock=date_clock,
             monotonic=self.clock,
         )
 
