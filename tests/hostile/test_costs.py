@@ -17,6 +17,8 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
+from keyfold.expressions import conditions
+from keyfold.expressions.comparison import are_equal
 from keyfold.expressions.legacy import bind_attribute_updates
 
 TABLE: dict[str, Any] = {
@@ -300,3 +302,61 @@ def test_rows_of_long_items_are_not_read_beyond_their_page(engine: Engine) -> No
         page = engine.execute("Query", request)
         assert len(page["Items"]) == 4
     assert 4 <= len(rows) <= 8, "only the first query of such a table reads more than its page"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        " OR ".join(["l = :v"] * 140),
+        " OR ".join(["NOT l <> :v"] * 90),
+        " OR ".join(["l IN (:v, :v, :v)"] * 140),
+        f"l IN ({', '.join([':v'] * 100)})",
+    ],
+    ids=["=", "<>", "IN", "one IN"],
+)
+def test_a_repeated_comparison_is_made_once(
+    engine: Engine, condition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[int] = []
+
+    def count(left: Any, right: Any) -> bool:
+        compared.append(1)
+        return are_equal(left, right)
+
+    monkeypatch.setattr(conditions, "are_equal", count)
+    stored = {"L": [{"SS": ["a", "b"]}, {"N": "1"}]}
+    engine.execute("PutItem", {"TableName": "Things", "Item": {**key(), "l": stored}})
+    request: dict[str, Any] = {
+        "TableName": "Things",
+        "Key": key(),
+        "UpdateExpression": "SET n = :n",
+        "ConditionExpression": condition,
+        "ExpressionAttributeValues": {
+            ":v": {"L": [{"SS": ["b", "a"]}, {"N": "2"}]},
+            ":n": {"N": "1"},
+        },
+    }
+    assert refusal(engine, "UpdateItem", request).type == "ConditionalCheckFailedException"
+    assert 0 < len(compared) <= 20
+    compared.clear()
+    request["ExpressionAttributeValues"][":v"] = {"L": [{"SS": ["b", "a"]}, {"N": "1"}]}
+    engine.execute("UpdateItem", request)
+    assert 0 < len(compared) <= 20
+
+
+def test_a_repeated_comparison_is_made_for_each_item(engine: Engine) -> None:
+    for number in range(3):
+        engine.execute(
+            "PutItem",
+            {"TableName": "Things", "Item": {**key(number), "s": {"SS": [str(number), "x"]}}},
+        )
+    for number in range(3):
+        page = engine.execute(
+            "Scan",
+            {
+                "TableName": "Things",
+                "FilterExpression": " OR ".join(["s = :v"] * 50),
+                "ExpressionAttributeValues": {":v": {"SS": ["x", str(number)]}},
+            },
+        )
+        assert [item["sk"]["N"] for item in page["Items"]] == [str(number)]

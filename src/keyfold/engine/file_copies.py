@@ -24,6 +24,7 @@ from keyfold.errors import BackupFailed, FileFailed, FileInUse, FileTaken, Keyfo
 # 4 MB: a slice takes a few milliseconds, after which an interrupt is noticed.
 _SLICE_PAGES = 1_024
 _BUSY_SECONDS = 5.0
+_OWNER_MODE = 0o600
 
 
 class FileCopy(NamedTuple):
@@ -93,18 +94,35 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
 
 
 def _copy(source: Path, target: Path, *, force: bool) -> FileCopy:
-    connection = open_connection(str(source), "durable", busy_seconds=_BUSY_SECONDS)
+    connection = _open_source(source)
     try:
         with _new_file(target) as partial:
             _copy_pages(connection, source, partial)
             _check_copy(source, partial)
-            # The file keeps its mode, and a new one gets that of its source.
-            partial.chmod((target if target.exists() else source).stat().st_mode & 0o777)
+            # The file keeps its mode, and a new one gets that of its source. Its owner may write it,
+            # even if the source is a backup that nobody may.
+            mode = (target if target.exists() else source).stat().st_mode & 0o777
+            partial.chmod(mode | _OWNER_MODE)
             _sync(partial)
             _put_in_place(partial, target, force=force)
             return FileCopy(target, target.stat().st_size)
     finally:
         connection.close()
+
+
+def _open_source(source: Path) -> SqliteConnection:
+    """Return a connection to a file to copy, which may be read-only if it has no log."""
+    real_path = _resolve(source)
+    may_write = os.access(real_path, os.W_OK) and os.access(real_path.parent, os.W_OK)
+    log = _beside(real_path, "-wal")
+    if may_write or (log.exists() and log.stat().st_size > 0):
+        return open_connection(str(source), "durable", busy_seconds=_BUSY_SECONDS)
+    check_header(str(source), None)
+    with translated(str(source)):
+        # Without files beside it, which SQLite could not create.
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        opened = apsw.Connection(f"{real_path.as_uri()}?immutable=1", flags=flags)
+    return cast(SqliteConnection, opened)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from keyfold.expressions.comparison import (
 from keyfold.expressions.containment import AskedPath, ConstantList
 from keyfold.expressions.faults import ExpressionFault
 from keyfold.expressions.placeholders import Placeholders
+from keyfold.expressions.repeated import RepeatedComparison
 from keyfold.expressions.trees import (
     Between,
     Comparison,
@@ -65,7 +66,7 @@ BoundOperand = Steps | AttributeValue | SizeOf
 class Binder:
     """Resolves the operands of one request, and collects the paths among them."""
 
-    __slots__ = ("_placeholders", "_with_sets", "asked", "bound", "lists", "paths")
+    __slots__ = ("_placeholders", "_with_sets", "asked", "bound", "lists", "paths", "repeated")
 
     def __init__(self, placeholders: Placeholders) -> None:
         self._placeholders = placeholders
@@ -78,6 +79,8 @@ class Binder:
         self.asked: dict[Steps, AskedPath] = {}
         # The lists of the request that `contains` asks for elements, by their identity.
         self.lists: dict[int, ConstantList] = {}
+        # Comparisons of a long expression: paths by their steps, and values by their identity.
+        self.repeated: dict[tuple[Steps | int, Steps | int], RepeatedComparison] = {}
 
     def bind(self, operand: Operand) -> BoundOperand:
         """Return the path or value of `operand`, with placeholders replaced; raises ExpressionFault."""

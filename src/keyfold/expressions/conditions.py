@@ -40,6 +40,7 @@ from keyfold.expressions.parser import (
     parse_condition,
 )
 from keyfold.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
+from keyfold.expressions.repeated import RepeatedComparison
 from keyfold.expressions.trees import (
     MIRRORED,
     And,
@@ -62,6 +63,9 @@ _ORDERINGS: dict[Comparator, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+# In an expression with more operands than this, a repeated comparison is made once for each item.
+_FEW_OPERANDS = 16
 
 Predicate = Callable[[Item], bool]
 Reader = Callable[[Item], AttributeValue | None]
@@ -120,12 +124,12 @@ def compile_condition(
     binder = Binder(placeholders)
     holds = _compile(condition, binder)
     indexed = [each for each in binder.asked.values() if each.calls > FEW_QUESTIONS]
-    if indexed:
-        holds = _forgetting(holds, indexed)
+    if indexed or binder.repeated:
+        holds = _forgetting(holds, [*indexed, *binder.repeated.values()])
     return BoundCondition(holds, tuple(binder.paths), binder.bound)
 
 
-def _forgetting(holds: Predicate, asked: list[AskedPath]) -> Predicate:
+def _forgetting(holds: Predicate, asked: list[AskedPath | RepeatedComparison]) -> Predicate:
     def holds_and_forgets(item: Item) -> bool:
         try:
             return holds(item)
@@ -215,6 +219,18 @@ def _compile_comparison(
 
 
 def _compile_equality(left: BoundOperand, right: BoundOperand, binder: Binder) -> Predicate:
+    if binder.bound <= _FEW_OPERANDS:
+        return _compile_equality_once(left, right, binder)
+    # An operand that is neither is an object of its own, and the comparison is not repeated.
+    first, second = (each if isinstance(each, tuple) else id(each) for each in (left, right))
+    repeated = binder.repeated.get((first, second))
+    if repeated is None:
+        repeated = RepeatedComparison(_compile_equality_once(left, right, binder))
+        binder.repeated[first, second] = repeated
+    return repeated.holds
+
+
+def _compile_equality_once(left: BoundOperand, right: BoundOperand, binder: Binder) -> Predicate:
     if isinstance(right, dict) and not binder.has_set(right):
         if isinstance(left, tuple) and len(left) == 1:
             name: Any = left[0]
@@ -232,6 +248,9 @@ def _compile_equality(left: BoundOperand, right: BoundOperand, binder: Binder) -
 
 
 def _compile_in(value: BoundOperand, options: list[BoundOperand], binder: Binder) -> Predicate:
+    if len(options) > _FEW_OPERANDS:
+        # The same placeholder is the same object.
+        options = list({id(option): option for option in options}.values())
     if all(isinstance(option, dict) and not binder.has_set(option) for option in options):
         read = reader(value)
         return lambda item: read(item) in options

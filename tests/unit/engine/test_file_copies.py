@@ -294,3 +294,23 @@ def test_the_copies_of_a_read_only_folder_fail(
     for copy in copies:
         with unchanged(tmp_path), pytest.raises(FileFailed, match="Permission denied"):
             copy(path, tmp_path / "copy.db")
+
+
+def test_a_read_only_backup_can_be_restored(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    backup_file(path, kept / "monday.db")
+    (kept / "monday.db").chmod(0o444)
+
+    def refuse(*_: object) -> bool:
+        # Root may write everything, so the answer is given here.
+        return False
+
+    monkeypatch.setattr(os, "access", refuse)
+    with unchanged(kept):
+        restore_file(kept / "monday.db", tmp_path / "new.db")
+    monkeypatch.undo()
+    assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o644
+    assert read(tmp_path / "new.db") == {"first"}
