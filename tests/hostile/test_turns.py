@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -24,6 +24,7 @@ from tests.unit.wire.server.http import (
     put,
     read_responses,
 )
+from tests.unit.wire.server.test_parsing_once import ReadingGate
 
 PARTITION: dict[str, Any] = {
     "TableName": "Rows",
@@ -281,6 +282,33 @@ def test_owners_take_turns_however_many_connections_they_have() -> None:
     assert held.begun[2:] == ["b0", "a0", "b1", "a1", "b2", "a2"]
     held.release("hold", *(f"a{number}" for number in range(20)))
     held.lane.stop()
+
+
+@pytest.mark.parametrize(
+    ("verifies_keys", "owner"), [(None, "192.0.2.1"), (False, "192.0.2.1"), (True, "key key")]
+)
+def test_the_owner_is_a_verified_key_or_an_address(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, verifies_keys: bool | None, owner: str
+) -> None:
+    """Otherwise a client could take any key's turns, or make up as many keys as it likes."""
+    gate = None if verifies_keys is None else ReadingGate()
+    if gate is not None and verifies_keys is not None:
+        gate.verifies_keys = verifies_keys
+    wire = Wire(engine, gate=gate)
+    owners: list[str] = []
+    submit = Lane.submit
+
+    def note(lane: Lane, work: Callable[[], None], client: Any, name: str = "") -> None:
+        owners.append(name)
+        submit(lane, work, client, name)
+
+    monkeypatch.setattr(Lane, "submit", note)
+    wire.exchange(ask("Scan", {"TableName": TABLE}))
+    assert owners == [owner]
+    owners.clear()
+    wire.exchange(ask("Scan", {"TableName": TABLE, "Filler": "x" * 100_000}))
+    assert owners == ["192.0.2.1", owner], "a large body is decoded before its key is verified"
+    wire.close()
 
 
 def test_work_that_has_not_begun_can_be_discarded() -> None:

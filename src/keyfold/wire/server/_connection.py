@@ -387,9 +387,9 @@ class ServerConnection(RequestInput):
 
     def find_owner(self, *, is_verified: bool) -> str:
         """Return the access key of the request, if it was verified; else the client's address."""
-        access_key = ""
-        if is_verified and self._state.gate is not None and self._request is not None:
-            access_key = find_access_key(self._request.headers)
+        access_key, gate, request = "", self._state.gate, self._request
+        if is_verified and gate is not None and gate.verifies_keys and request is not None:
+            access_key = find_access_key(request.headers)
         return f"key {access_key}" if access_key else self.peer.rpartition(":")[0]
 
     # Called by the server's state.

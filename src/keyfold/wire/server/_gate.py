@@ -49,6 +49,9 @@ _REGION = "us-east-1"
 class Gate(Protocol):
     """Decides which requests a server carries out."""
 
+    # Whether the access keys of the requests that it allows have been verified.
+    verifies_keys: bool
+
     def find_authorizer(
         self, headers: Headers, body: bytes, *, is_shared: bool = False
     ) -> Authorizer | None:
@@ -86,6 +89,8 @@ class Gate(Protocol):
 
 class KeyGate:
     """Allows requests that are signed with a key of a file, within the rights of the key."""
+
+    verifies_keys = True
 
     def __init__(self, keyring: Keyring, region: str, *, clock: Clock = time.time) -> None:
         self._keyring = keyring
@@ -156,6 +161,8 @@ class KeyGate:
 
 class OpenGate:
     """Applies one authorizer to all requests, without verifying signatures."""
+
+    verifies_keys = False
 
     def __init__(self, authorizer: Authorizer, name: str) -> None:
         self._authorizer, self._name = authorizer, name

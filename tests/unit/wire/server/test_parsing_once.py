@@ -20,6 +20,8 @@ from tests.unit.wire.server.http import Wire, ask, get, make_table, put
 class ReadingGate:
     """A gate that reads every request, and remembers in which thread."""
 
+    verifies_keys = True
+
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
 
