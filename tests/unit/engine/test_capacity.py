@@ -118,13 +118,22 @@ def test_total_reports_only_the_sum_and_none_reports_nothing(engine: Engine) -> 
 
 
 def test_a_repeated_token_is_charged_as_a_read(engine: Engine) -> None:
-    members = [_put(OTHERS, _item("a", 3 * 1_024)), _put(TABLE, _item("b", a={"S": "x"}))]
+    members = [_put(OTHERS, _item("a", 9 * 1_024)), _put(TABLE, _item("b", a={"S": "x"}))]
     first = _write(engine, *members, ClientRequestToken="token")
-    assert [each["CapacityUnits"] for each in first] == [6, 3]
+    assert [each["CapacityUnits"] for each in first] == [18, 3]
     assert _write(engine, *members, ClientRequestToken="token") == [
-        {"TableName": name, **_units(2, "Read"), "Table": _units(2, "Read")}
-        for name in (OTHERS, TABLE)
+        {"TableName": OTHERS, **_units(6, "Read"), "Table": _units(6, "Read")},
+        {"TableName": TABLE, **_units(2, "Read"), "Table": _units(2, "Read")},
     ]
+
+
+def test_a_repeated_token_is_charged_for_what_was_replaced(engine: Engine) -> None:
+    engine.execute("PutItem", {"TableName": OTHERS, "Item": _item("a", 9 * 1_024)})
+    delete = {"Delete": {"TableName": OTHERS, "Key": _key("a")}}
+    units = [
+        _write(engine, delete, ClientRequestToken="token")[0]["CapacityUnits"] for _ in range(2)
+    ]
+    assert units == [18, 6]
 
 
 def test_a_cancelled_transaction_reports_no_capacity(engine: Engine) -> None:

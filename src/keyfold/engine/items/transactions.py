@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -158,26 +158,31 @@ def write_all(
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     token = request.get("ClientRequestToken")
 
-    def work(writer: StorageWriter) -> list[WriteOutcome] | None:
-        if token is not None and _is_repeated(writer, context, token, request):
-            return None
+    def work(writer: StorageWriter) -> list[WriteOutcome] | _Repeated:
+        repeated = None if token is None else _find_repeated(writer, context, token, request)
+        if repeated is not None:
+            return repeated
         outcomes = _evaluate_all(writer, writes, wants_items, rendering, failure_error)
         for outcome in outcomes:
             store(writer, outcome)
         if token is not None:
-            _record_token(writer, context, token, request)
+            _record_token(writer, context, token, request, outcomes)
         return outcomes
 
-    outcomes = context.storage.write(work)
+    done = context.storage.write(work)
+    if isinstance(done, _Repeated):
+        if meter.is_on:
+            for write, size in zip(writes, done.sizes, strict=True):
+                # The service charges a repeated transaction for reads of what it wrote or replaced.
+                units = read_units(size, is_consistent=True)
+                meter.use_of(write.table).units += TRANSACTION_FACTOR * units
+        meter.report_all(response, "Read")
+        return None
     if meter.is_on:
-        for write in writes if outcomes is None else ():
-            # The service charges a repeated transaction for reads, not for writes.
-            units = read_units(0, is_consistent=True)
-            meter.use_of(write.table).units += TRANSACTION_FACTOR * units
-        for outcome in outcomes or ():
+        for outcome in done:
             outcome.charge(meter.use_of(outcome.write.table), factor=TRANSACTION_FACTOR)
-    meter.report_all(response, "Read" if outcomes is None else "Write")
-    return outcomes
+    meter.report_all(response, "Write")
+    return done
 
 
 def _evaluate_all(
@@ -228,28 +233,38 @@ def _refusal_reason(refusal: ValidationException | None) -> dict[str, Any]:
     return {"Code": "ValidationError", "Message": refusal.message}
 
 
-def _is_repeated(
+class _Repeated(NamedTuple):
+    """A transaction that was carried out before: for each write, the larger size of old and new."""
+
+    sizes: list[int]
+
+
+def _find_repeated(
     writer: StorageWriter, context: EngineContext, token: str, request: dict[str, Any]
-) -> bool:
-    """Return whether this transaction was carried out with its token in the last ten minutes.
+) -> _Repeated | None:
+    """Return this transaction if it was carried out with its token in the last ten minutes.
 
     Raises IdempotentParameterMismatchException if the token was used for another transaction.
     """
     record = writer.get_record(_TOKEN_RECORD, token)
     if record is None:
-        return False
+        return None
     known = orjson.loads(record)
     if context.clock() - known["at"] >= TOKEN_SECONDS:
-        return False
+        return None
     if known["digest"] != _digest(request):
         raise IdempotentParameterMismatchException
-    return True
+    return _Repeated(known["sizes"])
 
 
 def _record_token(
-    writer: StorageWriter, context: EngineContext, token: str, request: dict[str, Any]
+    writer: StorageWriter,
+    context: EngineContext,
+    token: str,
+    request: dict[str, Any],
+    outcomes: list[WriteOutcome],
 ) -> None:
-    """Write the token and the request's digest, in the transaction's own commit."""
+    """Write the token, the request's digest and the sizes, in the transaction's own commit."""
     now = context.clock()
     before = writer.get_record(_TOKEN_RECORD, token)
     if before is not None:
@@ -261,7 +276,8 @@ def _record_token(
     ):
         writer.set_record(_TOKEN_RECORD, old_token.decode(), None)
         writer.set_record(_TOKEN_AGE_RECORD, name, None)
-    body = {"at": now, "digest": _digest(request)}
+    sizes = [max(each.old_size, each.new_size) for each in outcomes]
+    body = {"at": now, "digest": _digest(request), "sizes": sizes}
     writer.set_record(_TOKEN_RECORD, token, orjson.dumps(body))
     writer.set_record(_TOKEN_AGE_RECORD, f"{_age_prefix(now)}/{token}", token.encode())
 
