@@ -15,6 +15,7 @@ from keyfold.expressions.binder import incorrect_operand
 from keyfold.expressions.comparison import SET_TYPES, type_name
 from keyfold.expressions.conditions import Reader, path_reader
 from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.measures import ValueMeasures
 from keyfold.expressions.parser import parse_update
 from keyfold.expressions.paths import Projection
 from keyfold.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
@@ -43,7 +44,6 @@ from keyfold.values import (
     add_numbers,
     sort_members,
     subtract_numbers,
-    value_size_bytes,
 )
 from keyfold.values.sizes import ELEMENT_BYTES
 
@@ -110,7 +110,7 @@ class UpdatePlan(NamedTuple):
         """
         updated = dict(item)
         inner: dict[str, list[tuple[Steps, AttributeValue | None]]] = {}
-        is_long = len(self.changes) > _FEW_CHANGES
+        measures = ValueMeasures() if len(self.changes) > _FEW_CHANGES else None
         bytes_left = MAX_ITEM_BYTES
         for change in self.changes:
             steps = change.steps
@@ -119,15 +119,18 @@ class UpdatePlan(NamedTuple):
                 _check_parent(item, steps)
             value = change.source(item)
             if value is not None:
-                if is_long:
+                if measures is None:
+                    _check_nesting(value, len(steps) - 1)
+                else:
                     # Measured before anything else: the values of a thousand changes may be one
                     # long list of the item, which the new item would have a thousand times.
                     step = change.steps[-1]
-                    bytes_left -= value_size_bytes(value)
+                    bytes_left -= measures.size_bytes(value)
                     bytes_left -= len(step) if isinstance(step, str) else ELEMENT_BYTES
                     if bytes_left < 0:
                         raise ValidationException(UPDATE_TOO_LARGE)
-                _check_nesting(value, len(steps) - 1)
+                    if len(steps) - 1 + measures.levels(value) >= MAX_NESTING:
+                        raise ValidationException(NESTED_TOO_DEEP)
             if len(steps) > 1:
                 inner.setdefault(name, []).append((steps[1:], value))
             elif value is None:
