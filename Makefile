@@ -120,6 +120,8 @@ lock: ## Pin the newest dependencies (needs uv)
 		--output-file tests/exports/requirements-validators.txt
 	$(UV) $(compile) tests/exports/requirements-cdk.in \
 		--output-file tests/exports/requirements-cdk.txt
+	$(UV) $(compile) --no-deps tests/exports/requirements-mcp.in \
+		--output-file tests/exports/requirements-mcp.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made

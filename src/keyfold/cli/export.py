@@ -96,6 +96,22 @@ FORMATS = (
         "market.json",
         takes_several=False,
     ),
+    ExportFormat(
+        "workbench",
+        """Export tables as a data model for NoSQL Workbench, version 3.0.
+
+        Entities are facets: their key templates are the aliases of the key attributes, and the
+        table's example entities are the sample data. The description lists the access patterns.""",
+        "market.workbench.json",
+    ),
+    ExportFormat(
+        "aws-schema",
+        """Export tables as schema.json of the AWS DynamoDB MCP server.
+
+        That server generates code from it. A field has the name of its attribute. Patterns of
+        several requests are left out, but for transactions.""",
+        "schema.json",
+    ),
 )
 
 

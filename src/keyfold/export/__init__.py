@@ -6,17 +6,21 @@ format cannot express.
 
 from __future__ import annotations
 
+from keyfold.export._aws_schema import export_aws_schema
 from keyfold.export._cdk import export_cdk
 from keyfold.export._cloudformation import export_cloudformation
 from keyfold.export._create_table import export_create_table
 from keyfold.export._exported import ExportedDocument, ExportGap
 from keyfold.export._terraform import export_terraform
+from keyfold.export._workbench import export_workbench
 
 __all__ = [
     "ExportGap",
     "ExportedDocument",
+    "export_aws_schema",
     "export_cdk",
     "export_cloudformation",
     "export_create_table",
     "export_terraform",
+    "export_workbench",
 ]

@@ -32,6 +32,7 @@ from keyfold.model._writes import CreateOrGet, Presence, Put, Write
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", bound=Request[Any], covariant=True)
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +159,27 @@ class Pattern(Generic[P, R_co]):
         PatternFailed for any other error of the function, or if the request cannot run, such as an
         update that lacks parts of an index key.
         """
+        return Explanation(self.name, self._use_request(lambda made: tuple(_explain(made))))
+
+    def placeholder_request(self) -> Request[Any]:
+        """Return the request that `explain` explains, whose values are placeholders.
+
+        Raises PatternUnexplained and PatternFailed.
+        """
+        return self._use_request(lambda made: made)
+
+    def _use_request(self, use: Callable[[Request[Any]], U]) -> U:
         arguments = self._make_arguments(placeholder_for)
         try:
-            steps = self._explain(arguments)
+            return use(self._make(arguments))
         except ValidationError as error:
             # It makes a model of its arguments, and placeholders are not of its fields' types.
             try:
-                steps = self._explain(self._make_arguments(sample_for))
+                return use(self._make(self._make_arguments(sample_for)))
             except Exception:  # noqa: BLE001 - the samples were at fault, or it fails anyway
                 raise pattern_error(self.name, error, arguments.values()) from error
         except Exception as error:
             raise pattern_error(self.name, error, arguments.values()) from error
-        return Explanation(self.name, steps)
 
     def _make_arguments(self, make: Callable[[str, Any], Any]) -> dict[str, Any]:
         return {
@@ -178,8 +188,8 @@ class Pattern(Generic[P, R_co]):
             if each.is_required or each.name in self.example
         }
 
-    def _explain(self, arguments: Mapping[str, Any]) -> tuple[PatternStep, ...]:
-        return tuple(_explain(self.make(**arguments)))  # type: ignore[call-arg]
+    def _make(self, arguments: Mapping[str, Any]) -> Request[Any]:
+        return self.make(**arguments)  # type: ignore[call-arg]
 
 
 def _explain(request: Request[Any]) -> Iterator[PatternStep]:

@@ -98,7 +98,8 @@ class PartRange:
     def _of_attribute(self, low: Any, high: Any) -> SortRange:
         part = self.part
         ends = [None if each is None else part.encode_bound(each) for each in (low, high)]
-        if ends[0] is not None and ends[1] is not None and _order(ends[0]) > _order(ends[1]):
+        is_known = not isinstance(low, Placeholder) and not isinstance(high, Placeholder)
+        if is_known and ends[0] and ends[1] and _order(ends[0]) > _order(ends[1]):
             fact = f"the range from {readable_value(ends[0])} to {readable_value(ends[1])} is empty"
             raise QueryInvalid(part.attribute, fact, "Swap the two values.")
         return SortRange(part.attribute, *ends)
@@ -165,7 +166,7 @@ def _times_to_ids(
 
 def _order(value: AttributeValue) -> Any:
     ((kind, data),) = value.items()
-    return Decimal(data) if kind == "N" and "{" not in data else data
+    return Decimal(data) if kind == "N" else data
 
 
 @dataclass(frozen=True, slots=True)

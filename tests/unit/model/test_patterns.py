@@ -548,3 +548,19 @@ def test_a_request_names_its_tables() -> None:
     request: Request[Any] = Rate.query(by_base, base="USD")
     assert (checked.tables, request.tables) == ((rates,), (rates,))
     assert isinstance(Page([1]), Page)
+
+
+def test_a_range_of_an_attribute_is_explained_whatever_its_arguments_are_called() -> None:
+    meters = Table("Meters", key=Key("meter", "reading"))
+
+    class Reading(Entity, table=meters, key=("{meter}", "{reading}")):
+        meter: str
+        reading: int
+
+    @meters.pattern("Readings between")
+    def readings(meter: str, low: int, high: int) -> Query[Reading]:
+        return Reading.query(meter=meter).between(low, high)
+
+    [step] = readings.explain().steps
+    assert step.key == "meter = '{meter}' and reading between '{low}' and '{high}'"
+    assert readings.placeholder_request() == readings.placeholder_request()
