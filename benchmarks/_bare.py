@@ -112,6 +112,9 @@ def _table_and_upsert(connection: Any) -> tuple[str, str]:
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'r[0-9]*'"
     ).fetchall()
     columns = [str(name) for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+    if columns[-1] == "h":
+        # Without indexes, the engine leaves it empty.
+        columns.pop()
     names, marks = ", ".join(columns), ", ".join("?" * len(columns))
     updates = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
     upsert = (

@@ -24,7 +24,7 @@ from benchmarks._orders import (
     row_entries,
     row_key,
 )
-from keyfold.values import item_size_bytes
+from keyfold.values import hash_row_key, item_size_bytes
 
 _PREFIX = "ORDER#2026-11-"
 
@@ -108,7 +108,9 @@ def row_bindings(draw: Draw) -> Bindings:
 
 def indexed_row_bindings(draw: Draw) -> Bindings:
     """Return the row of an order in the table with two indexes."""
-    return (*row_bindings(draw), *row_entries(make_order(draw)))
+    key, *rest = row_bindings(draw)
+    assert isinstance(key, bytes)
+    return (key, *rest, hash_row_key(key), *row_entries(make_order(draw)))
 
 
 def _query_case(

@@ -89,7 +89,7 @@ def make_order(draw: Draw) -> Item:
         "amount": {"N": f"{10 + (number + edition) % 990}.{5 + edition % 5}"},
         "quantity": {"N": str(1 + (number + edition) % 12)},
         "paid": {"BOOL": (number + edition) % 3 > 0},
-        "tags": {"SS": ["gift", f"batch-{edition % 100:02d}"]},
+        "tags": {"SS": [f"batch-{edition % 100:02d}", "gift"]},
         "note": {"S": f"Leave it with the neighbour on floor {edition % 10}, please."},
     }
 

@@ -19,13 +19,13 @@ from keyfold.engine.items.keys import entry_or_none
 from keyfold.engine.metadata import parse_record
 from keyfold.engine.recovery.backups import BACKUP_RECORD, parse_backup, to_backup_table
 from keyfold.engine.recovery.rewind_job import EXPORT_JOB_RECORD, RESTORE_RECORD
-from keyfold.engine.storage import Entries, Row, RowsChanged, Storage, StorageReader
+from keyfold.engine.storage import RowsChanged, Storage, StorageReader, StoredRow
 from keyfold.engine.streams.change_log import LOG_RECORD
 from keyfold.engine.tables.backfill import BACKFILL_RECORD
 from keyfold.engine.tables.catalog import COUNTER_RECORD, TABLE_RECORD, parse_body
 from keyfold.engine.tables.table import EngineTable, Unreadable, build_table
 from keyfold.errors import FileDamaged, ServiceError
-from keyfold.values import Item, normalise_item
+from keyfold.values import Item, hash_row_key, normalise_item
 
 _BATCH_ROWS = 1_000
 
@@ -174,26 +174,24 @@ def _verify_rows(
     low = b""
     while True:
         batch = reader.read_entries(table.rows, low, limit=_BATCH_ROWS)
-        for key, row, entries in batch:
-            place = f"{subject}, row {_show_key(key)}"
+        for stored in batch:
+            place = f"{subject}, row {_show_key(stored.key)}"
             try:
-                facts = _find_faults(table, key, row, entries, is_filling=is_filling)
+                facts = _find_faults(table, stored, is_filling=is_filling)
             except _UNREADABLE as error:
                 facts = [f"cannot be read: {error!r}"]
             problems += [Problem(place, fact) for fact in facts]
-        if len(batch) < _BATCH_ROWS or not batch[-1][0]:
+        if len(batch) < _BATCH_ROWS or not batch[-1].key:
             return problems
-        low = batch[-1][0] + b"\0"
+        low = batch[-1].key + b"\0"
 
 
 def _show_key(key: object) -> str:
     return key.hex() if isinstance(key, bytes) else repr(key)
 
 
-def _find_faults(
-    table: EngineTable, key: bytes, row: Row, entries: Entries, *, is_filling: bool
-) -> list[str]:
-    value, size = row
+def _find_faults(table: EngineTable, stored: StoredRow, *, is_filling: bool) -> list[str]:
+    key, (value, size), key_hash, entries = stored
     item: Item = orjson.loads(value)
     normal, actual = normalise_item(item)
     facts: list[str] = []
@@ -202,8 +200,11 @@ def _find_faults(
     if actual != size:
         facts.append(f"has a recorded size of {size}, but its item has {actual}")
     try:
-        if table.encode_key(item) != key:
+        expected_key = table.encode_key(item)
+        if expected_key != key:
             facts.append("has a key that differs from its item's")
+        if any(entries) and hash_row_key(expected_key) != key_hash:
+            facts.append("has a hash of its key that differs from its item's")
     except KeyError:
         facts.append("lacks a key attribute")
     for column, encode, entry in zip(table.rows.columns, table.encoders, entries, strict=True):

@@ -31,6 +31,7 @@ from keyfold.values.order import (
     encode_number,
     encode_partition,
     encode_scalar,
+    hash_row_key,
     prefix_end,
     terminate_part,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "encode_number",
     "encode_partition",
     "encode_scalar",
+    "hash_row_key",
     "is_plain_number",
     "item_size_bytes",
     "normalise_item",

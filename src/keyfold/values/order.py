@@ -33,6 +33,7 @@ _new_md5 = find_md5()
 _SALT = b"Outliers"
 # The first four bytes of the hash, and a length of two bytes, big-endian.
 _pack_prefix = Struct(">4sH").pack
+_HASH_BYTES, _PREFIX_BYTES = 4, 6
 
 # A number is an exponent of 100 and digits in base 100, as in Oracle's NUMBER.
 _POSITIVE_EXPONENT, _NEGATIVE_EXPONENT = 193, 62
@@ -82,6 +83,14 @@ def encode_scalar(kind: str, data: str) -> bytes:
 def encode_partition(partition: bytes) -> bytes:
     """Return the row key prefix that all rows of a partition share, and no other rows have."""
     return _pack_prefix(_new_md5(_SALT + partition).digest(), len(partition)) + partition
+
+
+def hash_row_key(key: bytes) -> bytes:
+    """Return the hash by which rows with the same key in an index are ordered.
+
+    It is made of the partition key and the sort key, without anything between them.
+    """
+    return _new_md5(_SALT + key[_PREFIX_BYTES:]).digest()[:_HASH_BYTES]
 
 
 def terminate_part(part: bytes) -> bytes:

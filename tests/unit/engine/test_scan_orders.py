@@ -1,10 +1,12 @@
-"""Scans return partitions in the order that others recorded, on AWS and on dynalite."""
+"""Scans and indexes have the order that others recorded, on AWS and on dynalite."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +33,35 @@ def _execute(engine: Engine, operation: str, **request: object) -> dict[str, Any
     return json.loads(engine.execute_json(operation, body))
 
 
+INDEX: dict[str, Any] = {
+    "IndexName": "global",
+    "KeySchema": [
+        {"AttributeName": "all", "KeyType": "HASH"},
+        {"AttributeName": "at", "KeyType": "RANGE"},
+    ],
+    "Projection": {"ProjectionType": "ALL"},
+}
+INDEXED = [
+    {"AttributeName": "all", "AttributeType": "S"},
+    {"AttributeName": "at", "AttributeType": "N"},
+]
+
+
+def _create(engine: Engine, *types: str, **parameters: Any) -> None:
+    """Create a table with a partition key and, if there are two types, a sort key."""
+    key = list(zip(("pk", "sk"), types, ("HASH", "RANGE"), strict=False))
+    definitions = [{"AttributeName": name, "AttributeType": kind} for name, kind, _ in key]
+    request = {
+        "TableName": "things",
+        "KeySchema": [{"AttributeName": name, "KeyType": role} for name, _, role in key],
+        "AttributeDefinitions": definitions + (INDEXED if parameters else []),
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    engine.execute("CreateTable", request | parameters)
+
+
 def _fill(engine: Engine, kind: str, keys: list[str]) -> None:
-    engine.execute(
-        "CreateTable",
-        {
-            "TableName": "things",
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": kind}],
-            "BillingMode": "PAY_PER_REQUEST",
-        },
-    )
+    _create(engine, kind)
     for key in keys:
         _execute(engine, "PutItem", Item={"pk": {kind: key}})
 
@@ -73,3 +94,81 @@ def test_the_hash_is_the_same_without_the_interpreters_own_md5(
     # Importing it now raises ImportError, as in an interpreter that was built without it.
     monkeypatch.setitem(sys.modules, "_md5", None)
     assert find_md5()(b"Outliers").digest() == digest
+
+
+ALL = {"all": {"S": "x"}, "at": {"N": "1"}}
+
+
+def _fill_pairs(engine: Engine, record: dict[str, Any]) -> None:
+    partition, sort = record["types"]
+    for first, second in sorted(record["keys"]):
+        _execute(engine, "PutItem", Item={"pk": {partition: first}, "sk": {sort: second}, **ALL})
+
+
+def _read_pairs(engine: Engine, operation: str, record: dict[str, Any], **more: Any) -> Any:
+    """Return the keys of all pages."""
+    partition, sort = record["types"]
+    found: list[list[str]] = []
+    request: dict[str, Any] = {"IndexName": "global", "Limit": 3, **more}
+    while True:
+        page = _execute(engine, operation, **request)
+        found += [[item["pk"][partition], item["sk"][sort]] for item in page["Items"]]
+        if "LastEvaluatedKey" not in page:
+            return found
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
+BY_ALL = {
+    "KeyConditionExpression": "#all = :all",
+    "ExpressionAttributeNames": {"#all": "all"},
+    "ExpressionAttributeValues": {":all": {"S": "x"}},
+}
+
+
+@pytest.mark.parametrize("record", RECORDED["index_ties"], ids=lambda record: record["source"])
+def test_items_with_equal_keys_in_an_index_come_in_the_recorded_order(
+    engine: Engine, record: dict[str, Any]
+) -> None:
+    _create(engine, *record["types"], GlobalSecondaryIndexes=[INDEX])
+    _fill_pairs(engine, record)
+    assert _read_pairs(engine, "Query", record, **BY_ALL) == record["keys"]
+    assert _read_pairs(engine, "Scan", record) == record["keys"]
+    backwards = _read_pairs(engine, "Query", record, **BY_ALL, ScanIndexForward=False)
+    assert backwards == record["keys"][::-1]
+
+
+def test_an_index_that_is_added_later_has_the_same_order(engine: Engine) -> None:
+    record = RECORDED["index_ties"][-1]
+    _create(engine, *record["types"])
+    _fill_pairs(engine, record)
+    _execute(
+        engine,
+        "UpdateTable",
+        AttributeDefinitions=INDEXED,
+        GlobalSecondaryIndexUpdates=[{"Create": INDEX}],
+    )
+    assert _read_pairs(engine, "Query", record, **BY_ALL) == record["keys"]
+
+
+def test_verify_finds_a_wrong_hash_of_a_key(tmp_path: Path) -> None:
+    record = RECORDED["index_ties"][0]
+    with Engine.open(tmp_path / "a.db", upkeep_seconds=None) as engine:
+        _create(engine, *record["types"], GlobalSecondaryIndexes=[INDEX])
+        _fill_pairs(engine, record)
+        assert engine.verify() == []
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
+        connection.execute("UPDATE r1v1 SET h = x'00000000' WHERE k = (SELECT max(k) FROM r1v1)")
+    with Engine.open(tmp_path / "a.db", upkeep_seconds=None) as engine:
+        (problem,) = engine.verify()
+    assert "has a hash of its key that differs from its item's" in str(problem)
+
+
+def test_a_local_index_has_the_order_of_a_global_one(engine: Engine) -> None:
+    record = {"types": ["S", "S"], "keys": [["p", str(number)] for number in range(20)]}
+    key = [{"AttributeName": "pk", "KeyType": "HASH"}, INDEX["KeySchema"][1]]
+    local = INDEX | {"IndexName": "local", "KeySchema": key}
+    _create(engine, "S", "S", GlobalSecondaryIndexes=[INDEX], LocalSecondaryIndexes=[local])
+    _fill_pairs(engine, record)
+    found = _read_pairs(engine, "Scan", record, IndexName="local")
+    assert found == _read_pairs(engine, "Scan", record)
+    assert found != sorted(found)

@@ -53,7 +53,7 @@ def current(item: Item) -> Item:
 
 def test_an_item_that_is_up_to_date_is_the_same_object() -> None:
     assert current(WHOLE) is WHOLE
-    tagged = {**WHOLE, "tags": {"SS": ["b", "a"]}, "photo": {"B": "AP8="}, "more": {"N": "1"}}
+    tagged = {**WHOLE, "tags": {"SS": ["a", "b"]}, "photo": {"B": "AP8="}, "more": {"N": "1"}}
     assert current(tagged) is tagged
 
 

@@ -150,10 +150,9 @@ def resume_span(
         if reverse:
             return Span(low, min(high, row_key), reverse)
         return Span(max(low, row_key + b"\0"), high, reverse)
-    after = (entry, row_key)
-    if reverse:
-        return Span(low, min(high, entry + b"\0"), reverse, column, after)
-    return Span(max(low, entry), high, reverse, column, after)
+    # The place stands for a bound: an entry outside that bound, as in a forged token, must not move it.
+    is_inside = entry < high if reverse else entry >= low
+    return Span(low, high, reverse, column, (entry, row_key) if is_inside else None)
 
 
 def partition_of(entry: bytes) -> bytes:

@@ -48,7 +48,7 @@ def read_batch(
 ) -> tuple[list[tuple[bytes, bytes, int]], bytes | None]:
     """Return a batch of rows from `low` on, and where the next begins; None after the last."""
     batch = reader.read_entries(source, low, limit=BATCH_ROWS)
-    rows = [(key, value, size) for key, (value, size), _ in batch]
+    rows = [(stored.key, *stored.row) for stored in batch]
     return rows, rows[-1][0] + b"\0" if len(rows) == BATCH_ROWS else None
 
 

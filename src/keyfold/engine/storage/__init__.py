@@ -17,6 +17,7 @@ from keyfold.engine.storage.protocol import (
     Storage,
     StorageReader,
     StorageWriter,
+    StoredRow,
 )
 from keyfold.engine.storage.sqlite import SqliteStorage
 
@@ -35,5 +36,6 @@ __all__ = [
     "Storage",
     "StorageReader",
     "StorageWriter",
+    "StoredRow",
     "require_file",
 ]

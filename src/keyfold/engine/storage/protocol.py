@@ -2,8 +2,9 @@
 
 A table's rows are a `RowSet`. A row has a key, a value (the item as JSON), a size, and
 one slot for each index column: the row's key in that index, or None when the item is not
-in it. Storage keeps rows in order of their key, and of each index column. Because an
-index entry is a slot of its own row, no entry can exist without its item.
+in it. Storage keeps rows in order of their key, and of each index column; rows with the same
+index key are in the order of a hash of their key (`keyfold.values.hash_row_key`). Because an index
+entry is a slot of its own row, no entry can exist without its item.
 
 A log holds changes of rows, in the order in which they were made. Storage gives each change
 its sequence number and its time.
@@ -62,7 +63,8 @@ class Span(NamedTuple):
     """A range of keys, or of index keys: rows from `low` up to but not including `high`.
 
     `column` names the index column; None means the rows' own keys. `after`, for an index, is the
-    entry (index key, row key) after which to continue.
+    entry (index key, row key) after which to continue; its index key is not below `low` or, in
+    reverse, is below `high`.
     """
 
     low: bytes
@@ -90,6 +92,16 @@ class RowChange(NamedTuple):
     old: bytes | None
     new: bytes | None
     is_expiry: bool
+
+
+class StoredRow(NamedTuple):
+    """A row with all its fields, for checks and copies."""
+
+    key: bytes
+    row: Row
+    # The hash that orders it among rows with the same index key; None if it may be in no index.
+    key_hash: bytes | None = None
+    entries: Entries = ()
 
 
 class RowReader(Protocol):
@@ -144,10 +156,8 @@ class StorageReader(RowReader, Protocol):
         """
         ...
 
-    def read_entries(
-        self, rows: RowSet, low: bytes, *, limit: int
-    ) -> list[tuple[bytes, Row, Entries]]:
-        """Return rows from `low` on in key order: each key, row, and values of index columns."""
+    def read_entries(self, rows: RowSet, low: bytes, *, limit: int) -> list[StoredRow]:
+        """Return rows from `low` on, in key order."""
         ...
 
     def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:

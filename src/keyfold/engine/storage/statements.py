@@ -57,13 +57,13 @@ def statements_of(rows: RowSet) -> Statements:
 
 def _write_statements(rows: RowSet) -> Statements:
     table, columns = table_name(rows), rows.columns
-    names = ", ".join(("k", "v", "n", *columns))
-    marks = ", ".join("?" * (3 + len(columns)))
-    updates = ", ".join(f"{name} = excluded.{name}" for name in ("v", "n", *columns))
+    fields = ("k", "v", "n", *(("h", *columns) if columns else ()))
+    names, marks = ", ".join(fields), ", ".join("?" * len(fields))
+    updates = ", ".join(f"{name} = excluded.{name}" for name in fields[1:])
     same = " AND ".join(f"{column} IS excluded.{column}" for column in columns)
-    numbered = [f"{name} = ?{place}" for place, name in enumerate(("v", "n", *columns), start=2)]
+    numbered = [f"{name} = ?{place}" for place, name in enumerate(fields[1:], start=2)]
     same_numbered = "".join(
-        f" AND {column} IS ?{place}" for place, column in enumerate(columns, start=4)
+        f" AND {column} IS ?{place}" for place, column in enumerate(columns, start=5)
     )
     counts = "".join(
         f", count({column}), total(CASE WHEN {column} IS NOT NULL THEN n END)" for column in columns
@@ -106,17 +106,21 @@ def _write_walk(rows: RowSet, column: str | None, reverse: bool, resumed: bool, 
     table, fields, order = table_name(rows), "v, n" if sized else "v", " DESC" if reverse else ""
     if column is None:
         return f"SELECT {fields} FROM {table} WHERE k >= ? AND k < ? ORDER BY k{order} LIMIT ?"  # noqa: S608 - every name here is ours
-    resume = f" AND ({column}, k) {'<' if reverse else '>'} (?, ?)" if resumed else ""
+    # The place after which to continue stands instead of a bound, not beside it: SQLite would start
+    # at the bound, and read all entries up to the place.
+    place = f"({column}, h, k) {'<' if reverse else '>'} (?, ?, ?)"
+    low = place if resumed and not reverse else f"{column} >= ?"
+    high = place if resumed and reverse else f"{column} < ?"
     return (
         f"SELECT {fields} FROM {table} INDEXED BY {index_name(rows, column)} "  # noqa: S608
-        f"WHERE {column} >= ? AND {column} < ?{resume} ORDER BY {column}{order}, k{order} LIMIT ?"
+        f"WHERE {low} AND {high} ORDER BY {column}{order}, h{order}, k{order} LIMIT ?"
     )
 
 
 def create_statements(rows: RowSet) -> list[str]:
     """Return the statements that create an empty row set."""
     columns = "".join(f", {column} BLOB" for column in rows.columns)
-    fields = f"k BLOB PRIMARY KEY, v BLOB NOT NULL, n INTEGER NOT NULL{columns}"
+    fields = f"k BLOB PRIMARY KEY, v BLOB NOT NULL, n INTEGER NOT NULL, h BLOB{columns}"
     return [
         f"CREATE TABLE {table_name(rows)} ({fields}) WITHOUT ROWID",
         *(_create_index(rows, column) for column in rows.columns),
@@ -142,5 +146,5 @@ def change_statements(rows: RowSet, changed: RowSet) -> list[str]:
 def _create_index(rows: RowSet, column: str) -> str:
     return (
         f"CREATE INDEX {index_name(rows, column)} ON {table_name(rows)} "
-        f"({column}, k) WHERE {column} IS NOT NULL"
+        f"({column}, h, k) WHERE {column} IS NOT NULL"
     )

@@ -22,6 +22,7 @@ from keyfold.engine.storage.protocol import (
     RowChange,
     RowSet,
     Span,
+    StoredRow,
 )
 from keyfold.engine.storage.statements import (
     HOLDS,
@@ -32,6 +33,7 @@ from keyfold.engine.storage.statements import (
     table_name,
     walk_statement,
 )
+from keyfold.values import hash_row_key
 
 # A few rows are fastest read in one step. An item has up to 400 KB, so these are 13 MB at most; after
 # more than 1 MB, the rows of that table are counted while they are read.
@@ -44,6 +46,14 @@ _PLAIN_FIELDS = 3
 
 def _holds_always(_: bytes | None) -> bool:
     return True
+
+
+def _resumed_bounds(span: Span) -> tuple[bytes, ...]:
+    """Return the bounds of a span that continues after an entry, which stands for one of them."""
+    assert span.after is not None  # the caller has found that it continues
+    entry, key = span.after
+    place = (entry, hash_row_key(key), key)
+    return (span.low, *place) if span.reverse else (*place, span.high)
 
 
 class RowCondition:
@@ -93,7 +103,7 @@ class View:
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         statement = walk_statement(rows, span, sized=True)
-        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        bounds = span[:2] if span.after is None else _resumed_bounds(span)
         page: list[tuple[Any, ...]] = []
         try:
             if rows.number not in self._long_rows:
@@ -124,7 +134,7 @@ class View:
     ) -> list[bytes] | None:
         at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
         statement = walk_statement(rows, span, sized=False)
-        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        bounds = span[:2] if span.after is None else _resumed_bounds(span)
         found = self._cursor.execute(statement, (*bounds, at_once))
         values: list[bytes] = []
         if rows.number not in self._long_rows:
@@ -162,11 +172,11 @@ class View:
         bindings = (kind, limit) if below is None else (kind, below, limit)
         return self._cursor.execute(query, bindings).fetchall()
 
-    def read_entries(
-        self, rows: RowSet, low: bytes, *, limit: int
-    ) -> list[tuple[bytes, Row, Entries]]:
+    def read_entries(self, rows: RowSet, low: bytes, *, limit: int) -> list[StoredRow]:
         found = self._cursor.execute(statements_of(rows).entries, (low, limit)).fetchall()
-        return [(each[0], (each[1], each[2]), each[3:]) for each in found]
+        if not rows.columns:
+            return [StoredRow(key, (value, size)) for key, value, size in found]
+        return [StoredRow(each[0], each[1:3], each[3], each[4:]) for each in found]
 
     def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
         ((size,),) = self._cursor.execute(statements_of(rows).sum_sizes, (low, high)).fetchall()
@@ -243,7 +253,8 @@ class View:
         entries: Entries,
         holds: Holds | None = None,
     ) -> bool:
-        statements, row = statements_of(rows), (key, value, size, *entries)
+        statements = statements_of(rows)
+        row = (key, value, size, hash_row_key(key), *entries) if entries else (key, value, size)
         # One page in each tree, the overflow pages of long values, and an occasional split.
         pages = 1 + len(entries) + (size + 1_024 >> 11)
         if holds is not None:

@@ -67,7 +67,7 @@ def test_a_row_is_written_only_if_the_condition_holds(
         assert storage.get(rows, KEY) == ((b"new", 4) if is_put else left)
         found = storage.read(lambda reader, rows=rows: reader.read_entries(rows, b"", limit=9))
         held = second if is_put else first
-        assert [each[2] for each in found] == ([held] if is_put or before else [])
+        assert [each.entries for each in found] == ([held] if is_put or before else [])
 
 
 def test_a_condition_that_raises_writes_nothing(storage: Storage) -> None:

@@ -16,8 +16,10 @@ from keyfold.engine.storage import (
     Storage,
     StorageReader,
     StorageWriter,
+    StoredRow,
 )
 from keyfold.errors import EngineClosed
+from keyfold.values import hash_row_key
 from tests.unit.engine.clocks import Clock
 
 ROWS = RowSet(1, 1, ("i0", "i1"))
@@ -88,12 +90,25 @@ def test_an_index_column_has_an_order_and_is_resumed_after_an_entry(storage: Sto
     assert values_of(storage, Span(b"", b"z", column="i1")) == []
 
 
+def test_equal_index_keys_are_in_the_order_of_the_hash_of_the_row_key(storage: Storage) -> None:
+    names = [b"prefix%d1" % number for number in range(10, 30)]
+    fill(storage, *names)
+    ordered = sorted(names, key=hash_row_key)
+    index = Span(b"1", b"2", column="i0")
+    assert values_of(storage, index) == ordered
+    assert values_of(storage, index._replace(reverse=True)) == ordered[::-1]
+    for place, name in enumerate(ordered):
+        after = index._replace(after=(b"1", name))
+        assert values_of(storage, after) == ordered[place + 1 :]
+        assert values_of(storage, after._replace(reverse=True)) == ordered[:place][::-1]
+
+
 def test_rows_are_counted_as_a_whole_and_in_part(storage: Storage) -> None:
     fill(storage, b"a", b"b1", b"cc2")
     assert storage.read(lambda reader: reader.count_rows(ROWS)) == (3, 6, ((2, 5), (0, 0)))
     assert storage.read(lambda reader: reader.sum_sizes(ROWS, b"b", b"d")) == 5
     assert storage.read(lambda reader: reader.read_entries(ROWS, b"b", limit=1)) == [
-        (b"b1", (b"b1", 2), (b"1", None))
+        StoredRow(b"b1", (b"b1", 2), hash_row_key(b"b1"), (b"1", None))
     ]
 
 
@@ -155,7 +170,7 @@ def test_columns_are_added_empty_and_removed_with_their_entries(storage: Storage
     changed = RowSet(1, 2, ("i1", "i2"))
     storage.write(lambda writer: writer.change_columns(ROWS, changed))
     entries = storage.read(lambda reader: reader.read_entries(changed, b"", limit=9))
-    assert [each[2] for each in entries] == [(None, None)] * 2
+    assert [each.entries for each in entries] == [(None, None)] * 2
     storage.put(changed, b"a1", b"a1", 2, (None, b"x"))
     page = storage.read_span(changed, Span(b"", b"z", column="i2"), limit=-1, max_bytes=99)
     assert page == ((b"a1",), (2,))

@@ -25,7 +25,7 @@ def write(storage: Storage, key: bytes, value: bytes) -> None:
 
 
 def keys_in(reader: StorageReader) -> list[bytes]:
-    return [key for key, _, _ in reader.read_entries(ROWS, b"", limit=100)]
+    return [each.key for each in reader.read_entries(ROWS, b"", limit=100)]
 
 
 def test_a_snapshot_does_not_see_later_changes(storage: Storage) -> None:
