@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import random
+import sys
+import threading
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +15,7 @@ import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.wire.server import Limits
+from keyfold.wire.server import Limits, _requests
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._connection import ServerConnection
 from keyfold.wire.server._memory import WORK_FACTOR, ConnectionMemory, ServerMemory
@@ -323,6 +325,25 @@ def test_an_idle_connection_keeps_nothing_of_its_last_request(wire: Wire) -> Non
     connection.data_received(put("a", t={"S": "x" * 300_000}))
     wire.run_until_idle()
     assert (connection._request, connection._call, connection._body) == (None, None, b"")
+
+
+@pytest.mark.parametrize("operation", ["PutItem", "BatchWriteItem", "Query"])
+def test_large_requests_are_freed_in_a_thread(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    freed: list[tuple[int, str]] = []
+
+    def note(values: list[Any]) -> None:
+        # Two references: the list, and the argument. So nobody else keeps it.
+        freed.append((sys.getrefcount(values[0]), threading.current_thread().name))
+
+    monkeypatch.setattr(_requests, "free_in_parts", note)
+    wire.exchange(put("a", t={"S": "x" * 300_000}))
+    assert freed == [(2, "keyfold-answers-0")]
+    # One that fails is not kept by its error.
+    wire.exchange(ask(operation, {"TableName": "Missing", "Text": "x" * 300_000}))
+    assert freed == [(2, "keyfold-answers-0")] * 2
+    assert wire.state.memory.work_bytes == 0
 
 
 def test_work_that_ends_at_once_does_not_pile_up() -> None:

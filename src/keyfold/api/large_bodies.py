@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import orjson
 
+from keyfold.api.disposal import free_in_parts
 from keyfold.errors import SerializationException
 
 # About a millisecond's work.
@@ -47,9 +48,11 @@ def parse_in_slices(body: bytes) -> Any:
     {'TableName': 'Music'}
     """
     _pause_collections()
+    parser = _SliceParser(body)
     try:
-        return _SliceParser(body).parse()
-    except orjson.JSONDecodeError:
+        return parser.parse()
+    except (orjson.JSONDecodeError, SerializationException):
+        parser.discard()
         raise SerializationException from None
     finally:
         _resume_collections()
@@ -121,6 +124,11 @@ class _SliceParser:
             self._containers = self._containers[:kept] + inner[kept:]
             # Without the comma.
             place = end + 1
+
+    def discard(self) -> None:
+        """Free what has been parsed."""
+        del self._containers[1:]
+        free_in_parts(self._containers)
 
     def _cut(self, place: int) -> tuple[int, bytes]:
         """Return where a slice ends, and what it has outside of strings.

@@ -14,7 +14,7 @@ from keyfold.wire.server._answers import (
     answer_unavailable,
 )
 from keyfold.wire.server._encodings import LEAST_BYTES, LEAST_REQUEST_BYTES
-from keyfold.wire.server._failures import answer_exception
+from keyfold.wire.server._failures import answer_exception, forget_frames
 from keyfold.wire.server._input import NO_ROOM, RequestInput, StopParsing, find_waiting_bytes
 from keyfold.wire.server._memory import WORK_FACTOR
 from keyfold.wire.server._output import ConnectionOutput
@@ -22,6 +22,7 @@ from keyfold.wire.server._requests import (
     LARGE_BODY_BYTES,
     Headers,
     HttpRequest,
+    LargeCall,
     WireCall,
     answer_call,
     find_access_key,
@@ -287,7 +288,9 @@ class ServerConnection(RequestInput):
                 self._state.metrics.note_capacity(call.operation, call.consumed)
             self._answer(answer_call(call, outcome, request.headers))
         else:
-            self._answer(answer_exception(call.operation, outcome, call.content_type))
+            answer = answer_exception(call.operation, outcome, call.content_type)
+            forget_frames(outcome)
+            self._answer(answer)
 
     def _answer(self, answer: Answer) -> None:
         request = self._request
@@ -316,22 +319,30 @@ class ServerConnection(RequestInput):
             state.note(self.peer, operation, request, answer, state.monotonic() - self._started)
         self.active_at = state.now
         self._is_answering = False
+        if self._work_bytes or self._held_answer_bytes:
+            self._release_work(self._call)
         # An idle connection keeps nothing of its last request.
         self._request = self._call = None
-        if self._work_bytes or self._held_answer_bytes:
-            self._release_work()
         if not keeps_alive:
             self._discarded = 0
             self._backlog.clear()
             self._is_last = True
         self._go_on()
 
-    def _release_work(self) -> None:
+    def _release_work(self, call: WireCall | None) -> None:
+        scheduler, memory = self._state.scheduler, self._state.memory
         self._memory.release(self._held_answer_bytes)
         work_bytes = self._work_bytes
         self._held_answer_bytes = self._work_bytes = 0
-        if work_bytes:
-            self._state.memory.end_work(work_bytes)
+        if isinstance(call, LargeCall):
+            # In a later turn: until then, those who called this refer to the call's error.
+            scheduler.run_next_turn(
+                lambda: scheduler.finish_in_thread(
+                    call.free, lambda _: memory.end_work(work_bytes), self
+                )
+            )
+        elif work_bytes:
+            memory.end_work(work_bytes)
 
     def _go_on(self) -> None:
         """Do what follows an answer: begin the next request, send a refusal, read on, or close."""

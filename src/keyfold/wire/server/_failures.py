@@ -43,6 +43,16 @@ def answer_exception(operation: str, error: Exception, content_type: bytes = AMZ
     return answer_failure(f"{message.removesuffix('.')} (reference {reference})")
 
 
+def forget_frames(error: BaseException | None) -> None:
+    """Remove the tracebacks of an error that was answered.
+
+    Their frames refer to the request, and some of them to the error, which would keep all of it alive.
+    """
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__context__
+
+
 def report_failure(operation: str, error: Exception, reference: str) -> None:
     """Write an error to stderr, for the server's operator; an unexpected one with its traceback."""
     if isinstance(error, KeyfoldError):

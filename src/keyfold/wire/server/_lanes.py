@@ -117,6 +117,8 @@ class Lane:
             started = self._monotonic()
             entry.work()
             self._finish(owner, entry.client, self._monotonic() - started)
+            # While it waits for more, it keeps nothing of this: not a request of 16 MB.
+            del found, entry
 
     def _take(self) -> tuple[_Owner, _Entry] | None:
         """Return the next work, once there is some; None after a stop."""
