@@ -17,6 +17,7 @@ from typing import Any
 
 from keyfold.errors import (
     ExpiredIteratorException,
+    FieldNotRecorded,
     ItemInvalid,
     LimitExceededException,
     ResourceNotFoundException,
@@ -344,9 +345,12 @@ class Worker:
                 for request in requests:
                     yield from plan(self._settings, request)
             except Exception as error:  # noqa: BLE001 - handlers may raise anything
-                is_last = number >= self._options.attempts
+                # A field that is not recorded will not be, a second later.
+                is_hopeless = isinstance(error, FieldNotRecorded)
+                is_last = is_hopeless or number >= self._options.attempts
                 attempt = f"failed on attempt {number} of {self._options.attempts}"
-                self._log_failure(handler, error, attempt, is_last=is_last)
+                fact = f"failed: {error}" if is_hopeless else attempt
+                self._log_failure(handler, error, fact, is_last=is_last)
                 if is_last:
                     return error, number
             else:
@@ -357,7 +361,10 @@ class Worker:
     def _log_failure(
         self, handler: Handler[Any], error: Exception, fact: str, *, is_last: bool
     ) -> None:
-        """Log that a handler failed, or could not be called, with the traceback."""
+        """Log that a handler failed, or could not be called.
+
+        A traceback helps with a bug, not with a field that is not recorded, which the error names.
+        """
         _LOG.log(
             logging.ERROR if is_last else logging.WARNING,
             "follower %r of %s: handler %s %s; %s",
@@ -366,7 +373,7 @@ class Worker:
             handler.name,
             fact,
             "the change becomes a dead letter" if is_last else "retrying",
-            exc_info=error,
+            exc_info=None if isinstance(error, FieldNotRecorded) else error,
         )
 
     def _reader(self) -> ChangeReader:

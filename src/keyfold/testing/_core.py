@@ -28,7 +28,7 @@ from keyfold.testing._operations import (
     is_eventual_read,
     writes_items,
 )
-from keyfold.testing._replica import Replica, is_global_index
+from keyfold.testing._replica import Replica, reads_global_index
 
 if TYPE_CHECKING:
     from keyfold.model import Table
@@ -182,7 +182,7 @@ class Core:
                 operation, request, lambda: call(engine, operation, request)
             )
         if is_eventual_read(operation, request) and (
-            self.injector.draw_staleness(of_global_index=is_global_index(engine, request))
+            self.injector.draw_staleness(of_global_index=reads_global_index(engine, request))
         ):
             return replica.read(lambda any_engine: call(any_engine, operation, request))
         return call(engine, operation, request)

@@ -30,8 +30,8 @@ class FaultProfile:
     transactions with `TransactionConflict` as the reason of one member.
 
     `stale_reads` has eventually consistent reads answered by a replica that lacks the last
-    writes, up to `lag_writes` of them; `index_lag` does so only for queries and scans of global
-    indexes. With every stale response the replica catches up by one write, and when the clock
+    writes, up to `lag_writes` of them; `index_lag` does so only for queries, scans and statements
+    that read global indexes. With every stale response the replica catches up by one write, and when the clock
     is moved, completely.
 
     `latency` makes calls take `latency_seconds` longer.

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, TypeVar
 
+from keyfold.api.statements import statements_in
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
+from keyfold.expressions.partiql.parser import parse_statement
+from keyfold.expressions.partiql.trees import SelectStatement, StatementSource
 
 T = TypeVar("T")
 
@@ -127,16 +130,33 @@ def copy_tables(source: Engine, target: Engine) -> None:
         _copy_items(source, target, name)
 
 
-def is_global_index(engine: Engine, request: dict[str, Any]) -> bool:
-    """Return whether a query or scan reads a global index."""
-    index = request.get("IndexName")
-    if index is None:
+def reads_global_index(engine: Engine, request: dict[str, Any]) -> bool:
+    """Return whether a query, a scan or one of several statements reads a global index."""
+    if "IndexName" in request:
+        return _is_global_index(engine, request.get("TableName"), request["IndexName"])
+    if not request.keys() & {"Statement", "Statements"}:
         return False
+    sources = map(_find_source, statements_in(request))
+    return any(each is not None and _is_global_index(engine, *each) for each in sources)
+
+
+def _find_source(member: dict[str, Any]) -> StatementSource | None:
+    """Return what a statement selects from; None if it is not a SELECT of an index."""
     try:
-        table = engine.execute("DescribeTable", {"TableName": request.get("TableName")})["Table"]
+        statement = parse_statement(str(member.get("Statement"))).statement
+    except ServiceError:
+        return None
+    if not isinstance(statement, SelectStatement) or statement.source.index_name is None:
+        return None
+    return statement.source
+
+
+def _is_global_index(engine: Engine, table: object, index: object) -> bool:
+    try:
+        described = engine.execute("DescribeTable", {"TableName": table})["Table"]
     except ServiceError:
         return False
-    return any(each["IndexName"] == index for each in table.get("GlobalSecondaryIndexes", ()))
+    return any(each["IndexName"] == index for each in described.get("GlobalSecondaryIndexes", ()))
 
 
 def _list_tables(engine: Engine) -> list[str]:

@@ -369,7 +369,7 @@ def test_every_pattern_explains_itself() -> None:
     explained = {name: pattern.explain() for name, pattern in letsgo.table.patterns.items()}
     assert all(pattern.description for pattern in letsgo.table.patterns.values())
     assert not any(each.scans for each in explained.values())
-    assert [name for name, each in explained.items() if each.filters] == ["get_tenant"]
+    assert not any(each.filters for each in explained.values())
     [step] = explained["list_items"].steps
     assert (step.operation, step.key) == (
         "Query",

@@ -75,6 +75,9 @@ def test_delete_tenant(db: Database, acme: letsgo.Tenant) -> None:
     deleted = db.run(letsgo.delete_tenant("acme", deleted_by=BOB))
     assert (deleted.deleted_at, deleted.deleted_by) == (START + timedelta(minutes=1), BOB)
     assert db.run_until(letsgo.get_tenant("acme"), lambda tenant: tenant is None) is None
+    db.calls.clear()
+    assert db.run(letsgo.get_tenant("acme", consistent=True)) is None
+    assert [operation for operation, _ in db.calls] == ["GetItem"]
     request = letsgo.get_tenant("acme", include_deleted=True, consistent=True)
     assert db.run(request) == deleted, "deletion is logical"
     with pytest.raises(ConditionFailed):

@@ -457,11 +457,17 @@ def test_rows_without_attributes_are_orders_and_lines(shop: Database) -> None:
     assert order.total is None, "not recorded"
 
 
-def test_an_order_without_a_total_is_billed_when_it_has_one(shop: Database) -> None:
+def test_an_order_without_a_total_is_billed_when_it_has_one(
+    shop: Database, caplog: pytest.LogCaptureFixture
+) -> None:
     follow(shop)
     shop.run(Order(user=ANOTHER, order=FIRST).create())
     assert follow(shop).dead_letters == 1
     letters = shop.store.dead_letters(market.table)
+    assert [each.attempts for each in letters] == [1], "a retry cannot help"
+    [logged] = [each for each in caplog.records if each.levelname in ("WARNING", "ERROR")]
+    assert "total is not recorded" in logged.getMessage()
+    assert logged.exc_info is None
     assert [each.error for each in letters] == [
         (
             f"FieldNotRecorded: Order {FIRST} of {ANOTHER}: total is not recorded, and its bill "

@@ -123,6 +123,18 @@ def test_global_indexes_lag(service: Service) -> None:
     assert names(service, "Scan", IndexName="ByGenre") == ["a", "b"]
 
 
+def test_global_indexes_lag_for_statements(service: Service) -> None:
+    service.faults = LAGGING
+    put(service, "a")
+    by_genre = {"Statement": f'SELECT * FROM "{TABLE}"."ByGenre" WHERE genre = \'jazz\''}
+    of_table = {"Statement": f"SELECT * FROM \"{TABLE}\" WHERE artist = 'Nina'"}
+    assert service.execute("ExecuteStatement", of_table)["Items"] == [make_item("a")]
+    assert service.execute("ExecuteStatement", by_genre)["Items"] == []
+    assert service.execute("ExecuteStatement", by_genre)["Items"] == [make_item("a")]
+    with pytest.raises(ValidationException, match="Statement"):
+        service.execute("ExecuteStatement", {"Statement": "SELECT nothing"})
+
+
 def test_local_indexes_and_tables_do_not_lag(service: Service) -> None:
     service.faults = LAGGING
     put(service, "a")

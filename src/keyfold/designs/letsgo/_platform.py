@@ -16,6 +16,7 @@ from keyfold import (
     Get,
     Put,
     Query,
+    Request,
     Transaction,
     Ulid,
     Update,
@@ -27,7 +28,7 @@ from keyfold import (
 )
 from keyfold.designs.letsgo._identities import Subject, read_identity_id
 from keyfold.designs.letsgo._items import ManyToMany, check_exists, table
-from keyfold.requests import Chain, First
+from keyfold.requests import Chain
 
 INVITATION_LASTS = timedelta(hours=24)
 
@@ -155,12 +156,16 @@ def create_tenant(tenant: Tenant) -> Put[Tenant]:
 @table.pattern("get_tenant")
 def get_tenant(
     tenant_id: str, *, consistent: bool = False, include_deleted: bool = False
-) -> First[Tenant]:
+) -> Request[Tenant | None]:
     """Get one tenant; None for a deleted one, unless `include_deleted` is set."""
-    query = Tenant.query(tenant_id=tenant_id)
-    if not include_deleted:
-        query = query.where(Tenant.f.deleted_at.not_exists())
-    return (query.consistent() if consistent else query).first()
+    get = Tenant.get(tenant_id=tenant_id)
+    if consistent:
+        get = get.consistent()
+    return get if include_deleted else get.map(_hide_deleted)
+
+
+def _hide_deleted(tenant: Tenant | None, _now: datetime) -> Tenant | None:
+    return None if tenant is None or tenant.deleted_at is not None else tenant
 
 
 @table.pattern("update_tenant", example={"display_name": "{display_name}"})
