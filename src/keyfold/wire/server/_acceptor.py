@@ -10,9 +10,9 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections import deque
 from contextlib import suppress
-from typing import NamedTuple, cast
+from typing import cast
 
 from keyfold.wire.server._answers import answer_unavailable
 from keyfold.wire.server._connection import ServerConnection
@@ -21,11 +21,12 @@ from keyfold.wire.server._requests import HttpRequest
 from keyfold.wire.server._state import ServerState
 
 _BACKLOG = 1_024
-# How many connections are accepted before others get their turn. A handshake takes about a millisecond.
+# How many connections are accepted before others get their turn.
 _ACCEPTED_PER_TURN = 32
-_HANDSHAKES_PER_TURN = 2
 # How many handshakes may be unfinished: then the oldest has to go. One takes a few round trips.
 _MOST_HANDSHAKES = 64
+# A handshake takes about a millisecond of computing, so others get a turn before the next.
+_BETWEEN_HANDSHAKES_SECONDS = 0.002
 # How long a refused client may take to read that.
 _REFUSAL_SECONDS = 2.0
 # How long a client may take to end TLS after the server has.
@@ -39,9 +40,16 @@ _UNKNOWN = HttpRequest(b"", b"", {}, b"", keeps_alive=False, operation=None)
 _logger = logging.getLogger("keyfold.server")
 
 
-class _Opening(NamedTuple):
-    task: asyncio.Task[None]
-    since: float
+class _Opening:
+    """A connection that was accepted, and is not open before its handshake is finished."""
+
+    __slots__ = ("client", "is_dropped", "protocol", "since", "task")
+
+    def __init__(self, client: socket.socket, protocol: asyncio.Protocol, since: float) -> None:
+        self.client, self.protocol, self.since = client, protocol, since
+        # None before the handshake begins.
+        self.task: asyncio.Task[None] | None = None
+        self.is_dropped = False
 
 
 class Acceptor:
@@ -55,11 +63,12 @@ class Acceptor:
         tls: ssl.SSLContext | None,
     ) -> None:
         self._listener, self._state, self._loop, self._tls = listener, state, loop, tls
-        self._per_turn = _ACCEPTED_PER_TURN if tls is None else _HANDSHAKES_PER_TURN
-        # The connections whose handshake is not finished, and those that are being refused: since when.
-        # The oldest is the first.
+        # The connections that are not open yet, and those that are being refused, the oldest first.
         self._opening: dict[ServerConnection, _Opening] = {}
-        self._refused: dict[RefusedConnection, float] = {}
+        self._refused: dict[RefusedConnection, _Opening] = {}
+        # Those whose client has begun its handshake.
+        self._ready: deque[_Opening] = deque()
+        self._is_pacing = False
         self._logged_at: dict[str, float] = {}
         self._retrying: asyncio.TimerHandle | None = None
 
@@ -76,25 +85,25 @@ class Acceptor:
             self._retrying.cancel()
         self._listener.close()
         for opening in list(self._opening.values()):
-            opening.task.cancel()
+            self._drop(opening)
         for refused in list(self._refused):
-            refused.abort()
+            self._drop_refused(refused)
 
     def sweep(self, now: float) -> None:
         """Drop handshakes that take too long, and refused clients that do not go."""
         oldest = now - self._state.limits.handshake_seconds
         for opening in [each for each in self._opening.values() if each.since < oldest]:
-            opening.task.cancel()
+            self._drop(opening)
         oldest = now - _REFUSAL_SECONDS
-        for refused in [each for each, since in self._refused.items() if since < oldest]:
-            refused.abort()
+        for refused in [each for each, opened in self._refused.items() if opened.since < oldest]:
+            self._drop_refused(refused)
 
     def dismiss(self, refused: RefusedConnection) -> None:
         """Unregister a refused connection that was closed."""
         self._refused.pop(refused, None)
 
     def _accept(self) -> None:
-        for _ in range(self._per_turn):
+        for _ in range(_ACCEPTED_PER_TURN):
             try:
                 client, _ = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -119,44 +128,82 @@ class Acceptor:
         opening = sum(each not in state.clients for each in self._opening)
         if len(state.clients) + opening < most:
             if self._tls is not None and opening >= _MOST_HANDSHAKES:
-                self._opening.pop(next(iter(self._opening))).task.cancel()
+                self._drop(next(iter(self._opening.values())))
             connection = ServerConnection(state)
-            task = self._open(client, lambda: connection)
-            self._opening[connection] = _Opening(task, state.now)
-            task.add_done_callback(lambda _: self._opening.pop(connection, None))
-            return
-        self._log("refused a connection: %d are open, which is the limit", most)
-        if len(self._refused) >= REFUSED_CONNECTIONS:
-            oldest_refused = next(iter(self._refused))
-            del self._refused[oldest_refused]
-            oldest_refused.abort()
-        refused = RefusedConnection(state, self)
-        self._refused[refused] = state.now
-        refused.opening = self._open(client, lambda: refused)
-        refused.opening.add_done_callback(lambda _: refused.check_opened())
+            opened = self._opening[connection] = _Opening(client, connection, state.now)
+        else:
+            self._log("refused a connection: %d are open, which is the limit", most)
+            if len(self._refused) >= REFUSED_CONNECTIONS:
+                self._drop_refused(next(iter(self._refused)))
+            refused = RefusedConnection(state, self)
+            opened = self._refused[refused] = _Opening(client, refused, state.now)
+        if self._tls is None:
+            self._open(opened)
+        else:
+            self._loop.add_reader(client, self._get_ready, opened)
 
-    def _open(
-        self, client: socket.socket, make: Callable[[], asyncio.Protocol]
-    ) -> asyncio.Task[None]:
-        is_begun = False
+    def _get_ready(self, opening: _Opening) -> None:
+        """Let a client that has begun its handshake wait for its turn."""
+        self._loop.remove_reader(opening.client)
+        self._ready.append(opening)
+        if not self._is_pacing:
+            self._begin_handshake()
+
+    def _begin_handshake(self) -> None:
+        while self._ready:
+            opening = self._ready.popleft()
+            if not opening.is_dropped:
+                self._open(opening)
+                self._is_pacing = True
+                self._loop.call_later(_BETWEEN_HANDSHAKES_SECONDS, self._begin_handshake)
+                return
+        self._is_pacing = False
+
+    def _open(self, opening: _Opening) -> None:
         shutdown_seconds = None if self._tls is None else _SHUTDOWN_SECONDS
 
         async def open_connection() -> None:
-            nonlocal is_begun
-            is_begun = True
             # The client may go away, or speak another protocol: that is no error of the server.
             with suppress(OSError):
                 await self._loop.connect_accepted_socket(
-                    make, client, ssl=self._tls, ssl_shutdown_timeout=shutdown_seconds
+                    lambda: opening.protocol,
+                    opening.client,
+                    ssl=self._tls,
+                    ssl_shutdown_timeout=shutdown_seconds,
                 )
 
-        def check_begun(_: object) -> None:
-            if not is_begun:
-                client.close()
+        opening.task = self._loop.create_task(open_connection())
+        opening.task.add_done_callback(lambda _: self._finish_opening(opening))
 
-        task = self._loop.create_task(open_connection())
-        task.add_done_callback(check_begun)
-        return task
+    def _finish_opening(self, opening: _Opening) -> None:
+        if opening.is_dropped:
+            # A task that was cancelled before it began has not closed it.
+            opening.client.close()
+        self._forget(opening)
+
+    def _forget(self, opening: _Opening) -> None:
+        protocol = opening.protocol
+        if isinstance(protocol, ServerConnection):
+            self._opening.pop(protocol, None)
+        elif isinstance(protocol, RefusedConnection) and not protocol.is_open:
+            self._refused.pop(protocol, None)
+
+    def _drop(self, opening: _Opening) -> None:
+        """Close a connection that is not open yet."""
+        opening.is_dropped = True
+        self._forget(opening)
+        if opening.task is None:
+            self._loop.remove_reader(opening.client)
+            opening.client.close()
+        else:
+            opening.task.cancel()
+
+    def _drop_refused(self, refused: RefusedConnection) -> None:
+        if refused.is_open:
+            refused.abort()
+        else:
+            self._drop(self._refused[refused])
+        self._refused.pop(refused, None)
 
     def _log(self, message: str, *values: object) -> None:
         """Log a message, unless it was logged in the last minute."""
@@ -173,7 +220,11 @@ class RefusedConnection(asyncio.Protocol):
         self._state, self._acceptor = state, acceptor
         self._transport: asyncio.Transport | None = None
         self._discarded = 0
-        self.opening: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the handshake is finished."""
+        return self._transport is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = self._transport = cast(asyncio.Transport, transport)
@@ -200,10 +251,3 @@ class RefusedConnection(asyncio.Protocol):
         """Close the connection now."""
         if self._transport is not None:
             self._transport.abort()
-        elif self.opening is not None:
-            self.opening.cancel()
-
-    def check_opened(self) -> None:
-        """Unregister the connection if it was never opened."""
-        if self._transport is None:
-            self._acceptor.dismiss(self)
