@@ -64,6 +64,10 @@ test-minimums: $(venv)/.dev ## Run some tests with the oldest dependencies that 
 test-hostile: $(venv)/.dev ## Measure a polite client beside hostile ones, on a quiet machine
 	$(bin)/python -m tests.hostile.load $(ARGS)
 
+.PHONY: mutants
+mutants: $(venv)/.dev ## Change guards, signatures, cursors, storage and keys; the tests must notice
+	$(bin)/python -m tests.mutants.run $(ARGS)
+
 .PHONY: check
 check: $(venv)/.dev ## Lint, check formatting, types, imports and generated files
 	$(bin)/ruff check .
@@ -116,6 +120,8 @@ lock: ## Pin the newest dependencies (needs uv)
 		tests/minimums/requirements.in --output-file tests/minimums/requirements.txt
 	$(UV) $(compile) tests/endpoints/requirements-moto.in \
 		--output-file tests/endpoints/requirements-moto.txt
+	$(UV) $(compile) tests/mutants/requirements.in --constraint requirements-dev.txt \
+		--output-file tests/mutants/requirements.txt
 	$(UV) $(compile) tests/exports/requirements-validators.in \
 		--output-file tests/exports/requirements-validators.txt
 	$(UV) $(compile) tests/exports/requirements-cdk.in \

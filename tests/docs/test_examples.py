@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     ROOT / "examples" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]

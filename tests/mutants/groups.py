@@ -1,0 +1,64 @@
+"""What `make mutants` mutates: modules whose faults cost data or let somebody in, and their tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class MutantGroup(NamedTuple):
+    """Modules, below `src/keyfold`, and the tests that have to notice each change of them."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_SERVER = "tests/unit/wire/server"
+
+GROUPS = {
+    "guard": MutantGroup(
+        ("policy/_guard.py", "policy/_guard_unions.py", "policy/_own_items.py"),
+        ("tests/unit/policy", f"{_SERVER}/test_lookups.py", "tests/unit/store/test_lookups.py"),
+    ),
+    "signatures": MutantGroup(
+        (
+            "wire/_sigv4.py",
+            "wire/client/_signing.py",
+            "wire/server/_fast_signatures.py",
+            "wire/server/_signatures.py",
+        ),
+        (
+            "tests/unit/wire/test_sigv4.py",
+            "tests/unit/wire/client/test_signing.py",
+            f"{_SERVER}/test_fast_signatures.py",
+            f"{_SERVER}/test_signatures.py",
+            f"{_SERVER}/test_verifier.py",
+        ),
+    ),
+    "cursors": MutantGroup(
+        ("store/_cursors.py",),
+        ("tests/unit/store/test_cursors.py",),
+    ),
+    "storage": MutantGroup(
+        ("engine/storage/sqlite.py", "engine/storage/view.py"),
+        tuple(
+            f"tests/unit/engine/storage/test_{name}.py"
+            for name in (
+                *("protocol", "held_views", "conditional_puts", "snapshots", "group_commit"),
+                *("versions", "locks"),
+            )
+        ),
+    ),
+    "keys": MutantGroup(
+        (
+            "wire/server/_key_file.py",
+            "wire/server/_keyring.py",
+            "wire/server/_watched_files.py",
+        ),
+        (
+            f"{_SERVER}/test_key_file.py",
+            f"{_SERVER}/test_keyring.py",
+            f"{_SERVER}/test_gate.py",
+            "tests/unit/cli/test_keys.py",
+        ),
+    ),
+}
