@@ -19,6 +19,7 @@ from keyfold.cli import (
     export,
     keys,
     letsgo,
+    lint,
     load,
     patterns,
     plan,
@@ -56,6 +57,7 @@ app.command(epilog=show_examples(*backup.EXAMPLES))(backup.backup)
 app.command(epilog=show_examples(*copy.EXAMPLES))(copy.copy)
 app.command(epilog=show_examples(*demo.EXAMPLES))(demo.demo)
 app.command(epilog=show_examples(*dump.EXAMPLES))(dump.dump)
+app.command(epilog=show_examples(*lint.EXAMPLES))(lint.lint)
 app.command(epilog=show_examples(*load.EXAMPLES))(load.load)
 app.command(epilog=show_examples(*patterns.EXAMPLES))(patterns.patterns)
 app.command(epilog=show_examples(*plan.EXAMPLES))(plan.plan)

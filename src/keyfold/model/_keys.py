@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal, Protocol
 
 from keyfold.errors import NotPicklable, QueryInvalid
+from keyfold.model._declared_at import SourcePlace, find_caller
 from keyfold.model._pickling import Reduced, find_index
 from keyfold.values import AttributeValue
 
@@ -69,6 +70,8 @@ class Index:
     project: Projection = "all"
     local: bool = False
     lint_ignore: Mapping[str, str] = field(default_factory=dict[str, str])
+    # Where it is declared.
+    declared_at: SourcePlace = field(init=False)
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class Index:
         object.__setattr__(self, "project", kept)
         object.__setattr__(self, "local", local)
         object.__setattr__(self, "lint_ignore", dict(lint_ignore or {}))
+        object.__setattr__(self, "declared_at", find_caller())
 
     def __repr__(self) -> str:
         return f"Index({self.name!r})"

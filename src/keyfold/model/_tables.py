@@ -14,6 +14,7 @@ from keyfold.errors import DeclarationInvalid, MissingKeyPart, QueryInvalid
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._declarations import Declaration, build_schema
+from keyfold.model._declared_at import SourcePlace, find_caller
 from keyfold.model._entity_conflicts import find_entity_conflicts, find_type_conflicts
 from keyfold.model._examples import ExampleRegistry, M
 from keyfold.model._expected_use import Volume, parse_volume
@@ -88,6 +89,8 @@ class Table:
     entities: dict[str, EntitySchema] = field(default_factory=dict[str, EntitySchema], init=False)
     patterns: PatternRegistry = field(init=False)
     handlers: HandlerRegistry = field(init=False)
+    # Where it is declared.
+    declared_at: SourcePlace = field(init=False)
 
     def __init__(
         self,
@@ -117,6 +120,7 @@ class Table:
         self.deletion_protection = deletion_protection
         self.tags = tags
         self.lint_ignore = dict(lint_ignore or {})
+        self.declared_at = find_caller()
         self.entities = {}
         self.shards: dict[str, Shard] = {}
         self.roles: dict[str, Role] = {}

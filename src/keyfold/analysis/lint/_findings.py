@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -47,7 +47,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of a rule. `ignored` is the reason for which it is suppressed, if it is."""
+    """One finding of a rule.
+
+    `ignored` is the reason for which it is suppressed, if it is, and `ignored_by` the subject whose
+    declaration has that reason.
+    """
 
     code: str
     severity: Severity
@@ -55,6 +59,7 @@ class Finding:
     message: str
     fix: str
     ignored: str | None = None
+    ignored_by: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as a JSON object."""
@@ -70,10 +75,10 @@ class Finding:
 def place_of(subject: Subject) -> Place:
     """Return where a subject is declared."""
     match subject:
-        case Table(name=name):
-            return Place(f"table {name}")
-        case Index(name=name):
-            return Place(f"index {name}")
+        case Table(name=name, declared_at=place):
+            return Place(f"table {name}", *place)
+        case Index(name=name, declared_at=place):
+            return Place(f"index {name}", *place)
         case EntitySchema(name=name, entity=entity):
             return _locate(f"entity {name}", entity)
         case Pattern(name=name, make=make):
@@ -89,6 +94,20 @@ def _locate(subject: str, declared: Any) -> Place:
     return Place(subject, file, line)
 
 
-def ignored_by(subject: Subject) -> Mapping[str, str]:
-    """Return the codes of the rules that a subject suppresses, with the reasons."""
-    return subject.lint_ignore
+def find_ignore(subject: Subject, table: Table, code: str) -> tuple[str, str] | None:
+    """Return the reason to ignore a rule for a subject, and who gives it; None if nobody does.
+
+    What a table ignores is ignored for everything that it has.
+    """
+    for each in (subject, table):
+        if code in each.lint_ignore:
+            return each.lint_ignore[code], place_of(each).subject
+    return None
+
+
+def list_subjects(table: Table) -> Iterator[Subject]:
+    """Yield a table, its indexes, entities and patterns."""
+    yield table
+    yield from table.indexes
+    yield from table.entities.values()
+    yield from table.patterns.values()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
-from keyfold.analysis.lint._findings import Finding, Severity, ignored_by, place_of
+from keyfold.analysis.lint._findings import Finding, Severity, find_ignore, place_of
 from keyfold.analysis.lint._rules import Design, Need, Rule, list_rules
 
 _NOT_GIVEN: dict[Need, str] = {
@@ -28,36 +28,44 @@ class Review:
         return max((each.severity for each in self.findings), default=None)
 
 
-def review(design: Design) -> Review:
-    """Run every rule on a design."""
-    findings: list[Finding] = []
-    skipped: dict[str, str] = {}
+def review(design: Design, codes: Collection[str] | None = None) -> Review:
+    """Run every rule on a design; with `codes`, return the findings of these rules alone."""
     given: set[Need] = set()
     if design.workload.has_rates:
         given.add("rates")
     if design.data is not None:
         given.add("data")
-    for rule in list_rules().values():
-        missing = next(iter(sorted(rule.needs - given)), None)
-        if missing is None:
-            findings += _run(rule, design)
-        else:
-            skipped[rule.code] = _NOT_GIVEN[missing]
+    rules = list_rules().values()
+    skipped = {each.code: _NOT_GIVEN[need] for each in rules for need in _find_missing(each, given)}
+    run = [each for each in rules if each.code not in skipped]
+    findings = [
+        found for each in run if "findings" not in each.needs for found in _run(each, design)
+    ]
+    whole = replace(design, findings=tuple(findings), undecided=frozenset(skipped))
+    findings += (found for each in run if "findings" in each.needs for found in _run(each, whole))
     findings.sort(key=lambda each: (-each.severity, each.code, each.place.subject))
+    shown = [each for each in findings if codes is None or each.code in codes]
     return Review(
-        tuple(each for each in findings if each.ignored is None),
-        tuple(each for each in findings if each.ignored is not None),
-        skipped,
+        tuple(each for each in shown if each.ignored is None),
+        tuple(each for each in shown if each.ignored is not None),
+        {code: why for code, why in skipped.items() if codes is None or code in codes},
     )
+
+
+def _find_missing(rule: Rule, given: Collection[Need]) -> Iterator[Need]:
+    """Yield the first thing that a rule needs and a design does not have."""
+    yield from sorted(rule.needs.difference(given, ("findings",)))[:1]
 
 
 def _run(rule: Rule, design: Design) -> Iterator[Finding]:
     for problem in rule.check(design):
+        reason, ignored_by = find_ignore(problem.subject, design.table, rule.code) or (None, None)
         yield Finding(
             rule.code,
             rule.severity,
             place_of(problem.subject),
             problem.message,
             problem.fix or rule.fix,
-            ignored_by(problem.subject).get(rule.code),
+            reason,
+            ignored_by,
         )

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal
 
-from keyfold.analysis.lint._findings import Severity, Subject
+from keyfold.analysis.lint._findings import Finding, Severity, Subject
 from keyfold.analysis.profiles import TableProfile
 from keyfold.analysis.samples import SampleData
 from keyfold.analysis.workload import Workload
 from keyfold.model import Table
 
-# What a rule needs besides the declaration: rates of the workload, or the data of a database.
-Need = Literal["rates", "data"]
+# What a rule needs besides the declaration: rates of the workload, the data of a database, or the
+# findings of all rules that do not need them.
+Need = Literal["rates", "data", "findings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,16 @@ class Design:
     """What rules look at: a table, how it is used, and what its patterns do on a sample.
 
     `data` is the sample of a database; None if none was given, so that the sample is of examples.
+    `findings` are those of the other rules, for rules that need them, and `undecided` the codes of
+    rules that could not be decided.
     """
 
     table: Table
     workload: Workload
     profile: TableProfile
     data: SampleData | None = None
+    findings: tuple[Finding, ...] = ()
+    undecided: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class Rule:
         return inspect.getdoc(self.check) or ""
 
 
-FAMILIES = ("patterns",)
+FAMILIES = ("ignores", "patterns")
 
 _RULES: dict[str, Rule] = {}
 

@@ -1,0 +1,110 @@
+"""`keyfold lint`: review a table by its declaration, its patterns and its data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from keyfold.cli._analysis import WorkloadFile, take_sample
+from keyfold.cli._options import AsJson, TableArgument, TableOption
+
+if TYPE_CHECKING:
+    # Imported when the command runs, so that --help does not load the model.
+    from keyfold.analysis.lint import Review
+    from keyfold.model import Table
+
+EXAMPLES = (
+    "keyfold lint pantry",
+    "keyfold lint --table shop.tables:market --severity error",
+    "keyfold lint market --rule P01 --rule P03 --json",
+    "keyfold lint --table shop.tables:market --db shop.db --workload summer.toml",
+    "keyfold lint --explain P01",
+)
+
+SeverityName = Literal["note", "warning", "error"]
+
+
+def lint(
+    name: TableArgument = None,
+    *,
+    table: TableOption = None,
+    workload: WorkloadFile = None,
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db",
+            "--sample",
+            help="A database to review: its items instead of examples.",
+            metavar="URL",
+        ),
+    ] = None,
+    severity: Annotated[
+        SeverityName, typer.Option(help="Exit with 1 from this severity.")
+    ] = "warning",
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="Show the findings of this rule alone; may be repeated.", metavar="CODE"),
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option(help="Explain a rule, and review nothing.", metavar="CODE")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Review a table by its declaration and access patterns.
+
+    Every pattern runs on example items in memory, or on a sample of the items of a database. Rates
+    and counts come from the declaration and the workload file; rules that need rates are skipped
+    if there are none. A finding is suppressed where it stands, with a reason:
+    lint_ignore={"P01": "a nightly job"}.
+
+    Exits with 1 if there is a finding of the given severity, or a more serious one.
+    """
+    from keyfold.analysis.lint import Severity
+    from keyfold.cli._lint_text import print_review, print_rule
+    from keyfold.cli._tables import find_tables
+    from keyfold.cli._terminal import make_console
+
+    if explain is not None:
+        (code,) = _check_codes([explain], "--explain")
+        print_rule(make_console(), code)
+        return
+    codes = None if rule is None else _check_codes(rule, "--rule")
+    tables = find_tables(name, table)
+    if workload is not None and len(tables) > 1:
+        known = ", ".join(each.name for each in tables)
+        raise typer.BadParameter(f"it is for one table; name one of {known}.", param_hint="TABLE")
+    reviews = {each.name: _review(each, workload, db, codes) for each in tables}
+    if as_json:
+        found = [each.to_json() for review in reviews.values() for each in review.findings]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        console = make_console()
+        for named, review in reviews.items():
+            print_review(console, named, review)
+    least = Severity.parse(severity)
+    worst = [found for review in reviews.values() if (found := review.worst()) is not None]
+    raise typer.Exit(int(any(each >= least for each in worst)))
+
+
+def _review(table: Table, workload: Path | None, db: str | None, codes: list[str] | None) -> Review:
+    from keyfold.analysis import profile_table, read_workload
+    from keyfold.analysis.lint import Design, review
+
+    sample, use = take_sample(table, db), read_workload(table, workload)
+    profile = profile_table(table, sample, use)
+    return review(Design(table, use, profile, None if db is None else sample), codes)
+
+
+def _check_codes(codes: list[str], hint: str) -> list[str]:
+    from keyfold.analysis.lint import list_rules
+
+    known = list_rules()
+    found = [code.upper() for code in codes]
+    for code in found:
+        if code not in known:
+            fact = f"there is no rule {code!r}; there are {', '.join(known)}."
+            raise typer.BadParameter(fact, param_hint=hint)
+    return found
