@@ -43,13 +43,13 @@ _logger = logging.getLogger("keyfold.server")
 class _Opening:
     """A connection that was accepted, and is not open before its handshake is finished."""
 
-    __slots__ = ("client", "is_dropped", "protocol", "since", "task")
+    __slots__ = ("client", "is_begun", "is_dropped", "protocol", "since", "task")
 
     def __init__(self, client: socket.socket, protocol: asyncio.Protocol, since: float) -> None:
         self.client, self.protocol, self.since = client, protocol, since
         # None before the handshake begins.
         self.task: asyncio.Task[None] | None = None
-        self.is_dropped = False
+        self.is_begun = self.is_dropped = False
 
 
 class Acceptor:
@@ -163,6 +163,7 @@ class Acceptor:
         shutdown_seconds = None if self._tls is None else _SHUTDOWN_SECONDS
 
         async def open_connection() -> None:
+            opening.is_begun = True
             # The client may go away, or speak another protocol: that is no error of the server.
             with suppress(OSError):
                 await self._loop.connect_accepted_socket(
@@ -176,8 +177,8 @@ class Acceptor:
         opening.task.add_done_callback(lambda _: self._finish_opening(opening))
 
     def _finish_opening(self, opening: _Opening) -> None:
-        if opening.is_dropped:
-            # A task that was cancelled before it began has not closed it.
+        if not opening.is_begun:
+            # The task was cancelled. Once it has begun, it closes the socket: a transport uses it.
             opening.client.close()
         self._forget(opening)
 
