@@ -14,9 +14,10 @@ from keyfold.analysis.profiles import (
 )
 from keyfold.analysis.samples import SampleData, find_sample, sample_database
 from keyfold.analysis.scratch import RecordedCall, ScratchTable
-from keyfold.analysis.workload import PatternUse, Workload, read_workload
+from keyfold.analysis.workload import CostSettings, PatternUse, Workload, read_workload
 
 __all__ = [
+    "CostSettings",
     "MeasuredRun",
     "PatternProfile",
     "PatternUse",

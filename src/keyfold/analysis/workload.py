@@ -16,6 +16,12 @@ A workload is what the table's declaration says, with what a TOML file says in i
     bytes = 600
     per_partition = 12
 
+    [settings]
+    point_in_time_recovery = true
+    backups = 2
+    replicas = 1
+    stream_consumers = 1
+
 `skew` is the exponent of the Zipf distribution of the keys; 0 stands for keys that are used alike.
 A file `workload.toml` beside the module that declares the entities is read without being named.
 """
@@ -25,7 +31,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
@@ -50,11 +56,26 @@ class PatternUse:
 
 
 @dataclass(frozen=True, slots=True)
+class CostSettings:
+    """What a table has besides its items, which costs something.
+
+    `backups` is how many full backups are kept, `replicas` how many other regions have the table,
+    and `stream_consumers` how many programs read its stream by themselves.
+    """
+
+    point_in_time_recovery: bool = False
+    backups: float = 0
+    replicas: float = 0
+    stream_consumers: float = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """What is known about the use of a table: by pattern, and by entity."""
 
     patterns: Mapping[str, PatternUse]
     volumes: Mapping[str, Volume]
+    settings: CostSettings = CostSettings()
     # The file that it was read from, if any.
     source: str | None = None
 
@@ -81,12 +102,12 @@ def read_workload(table: Table, file: Path | None = None) -> Workload:
     if file is None and document.get("table") != table.name:
         return Workload(patterns, volumes)
     reader = _WorkloadReader(str(given))
-    reader.check_names("", document, ("table", "patterns", "entities"))
+    reader.check_names("", document, ("table", "patterns", "entities", "settings"))
     for name, use in reader.tables(document, "patterns", patterns).items():
         patterns[name] = reader.read_use(name, use, patterns[name])
     for name, volume in reader.tables(document, "entities", volumes).items():
         volumes[name] = reader.read_volume(name, volume, volumes[name])
-    return Workload(patterns, volumes, str(given))
+    return Workload(patterns, volumes, reader.read_settings(document), str(given))
 
 
 def _find_file(table: Table) -> Path | None:
@@ -163,6 +184,27 @@ class _WorkloadReader:
         except (TypeError, ValueError) as error:
             raise self._fault(where, str(error), "") from None
         return replace(declared, **{key: getattr(read, key) for key in given})
+
+    def read_settings(self, document: Mapping[str, Any]) -> CostSettings:
+        """Return the settings that cost something."""
+        given: Any = document.get("settings", {})
+        if not isinstance(given, dict):
+            raise self._fault("settings", f"got {given!r:.80}", "Write a TOML table.")
+        found = cast(dict[str, Any], given)
+        self.check_names("settings", found, tuple(each.name for each in fields(CostSettings)))
+        recovers = found.get("point_in_time_recovery", False)
+        if not isinstance(recovers, bool):
+            fact = f"point_in_time_recovery is {recovers!r:.80}"
+            raise self._fault("settings", fact, "Write true or false.")
+        try:
+            counts = {
+                name: parse_count(value)
+                for name, value in found.items()
+                if name != "point_in_time_recovery"
+            }
+        except (TypeError, ValueError) as error:
+            raise self._fault("settings", str(error), "") from None
+        return CostSettings(recovers, **counts)
 
     def _fault(self, where: str, fact: str, advice: str) -> WorkloadInvalid:
         subject = f"{self.file}, {where}" if where else self.file

@@ -14,6 +14,7 @@ from keyfold.cli import (
     backfill,
     backup,
     copy,
+    cost,
     demo,
     dump,
     export,
@@ -55,6 +56,7 @@ app.command(epilog=show_examples(*apply.EXAMPLES))(apply.apply)
 app.command(epilog=show_examples(*backfill.EXAMPLES))(backfill.backfill)
 app.command(epilog=show_examples(*backup.EXAMPLES))(backup.backup)
 app.command(epilog=show_examples(*copy.EXAMPLES))(copy.copy)
+app.command(epilog=show_examples(*cost.EXAMPLES))(cost.cost)
 app.command(epilog=show_examples(*demo.EXAMPLES))(demo.demo)
 app.command(epilog=show_examples(*dump.EXAMPLES))(dump.dump)
 app.command(epilog=show_examples(*lint.EXAMPLES))(lint.lint)

@@ -58,6 +58,12 @@ class WorkloadInvalid(_SubjectError):
     code = "workload-invalid"
 
 
+class PricesInvalid(_SubjectError):
+    """A file of prices cannot be read, or lacks a price."""
+
+    code = "prices-invalid"
+
+
 class WriteRefused(_SubjectError):
     """A write would violate the entity's declaration."""
 

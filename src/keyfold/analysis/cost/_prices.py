@@ -1,0 +1,109 @@
+"""Prices: data with a date and a region, which a user's file replaces."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import date
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from keyfold.errors import PricesInvalid
+
+TableClass = Literal["standard", "infrequent_access"]
+TABLE_CLASSES: tuple[TableClass, ...] = ("standard", "infrequent_access")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPrices:
+    """The prices of a table class, in US dollars."""
+
+    million_write_requests: float
+    million_read_requests: float
+    write_unit_hour: float
+    read_unit_hour: float
+    storage_gb_month: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraPrices:
+    """The prices of what a table may have besides, in US dollars."""
+
+    backup_gb_month: float
+    pitr_gb_month: float
+    million_stream_reads: float
+    free_stream_reads: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The prices of a region at a date. `reserved` is the greatest discount, by years."""
+
+    region: str
+    date: str
+    standard: ClassPrices
+    infrequent_access: ClassPrices
+    extras: ExtraPrices
+    reserved: Mapping[int, float]
+
+    def of(self, table_class: TableClass) -> ClassPrices:
+        """Return the prices of a table class."""
+        return self.standard if table_class == "standard" else self.infrequent_access
+
+
+def read_prices(file: Path | None = None) -> Prices:
+    """Return the prices of a file, by default those of us-east-1; raises PricesInvalid."""
+    name = "the included prices" if file is None else str(file)
+    try:
+        text = (
+            files("keyfold.analysis.cost").joinpath("prices.toml").read_text("utf-8")
+            if file is None
+            else file.read_text("utf-8")
+        )
+        document = tomllib.loads(text)
+    except OSError as error:
+        raise PricesInvalid(name, f"it cannot be read: {error.strerror or error}", "") from None
+    except ValueError as error:
+        raise PricesInvalid(name, f"it is not TOML: {error}", "") from None
+    reader = _PriceReader(name, document)
+    when = document.get("date")
+    if not isinstance(document.get("region"), str) or not isinstance(when, date | str):
+        raise PricesInvalid(name, "it lacks its region or its date", "Give both.")
+    return Prices(
+        document["region"],
+        str(when),
+        reader.read("standard", ClassPrices),
+        reader.read("infrequent_access", ClassPrices),
+        reader.read("extras", ExtraPrices),
+        {int(years): share for years, share in reader.numbers("reserved").items()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _PriceReader:
+    name: str
+    document: Mapping[str, Any]
+
+    def read(self, section: str, kind: type[Any]) -> Any:
+        """Return the prices of a section; raises PricesInvalid if one is missing or unknown."""
+        found = self.numbers(section)
+        wanted = {each.name for each in fields(kind)}
+        for name in sorted(wanted ^ found.keys()):
+            fact = f"{name} is {'missing' if name in wanted else 'unknown'}"
+            raise PricesInvalid(f"{self.name}, [{section}]", fact, "See `keyfold cost --help`.")
+        return kind(**found)
+
+    def numbers(self, section: str) -> dict[str, float]:
+        """Return the numbers of a section; raises PricesInvalid."""
+        found: Any = self.document.get(section, {})
+        where = f"{self.name}, [{section}]"
+        if not isinstance(found, dict):
+            raise PricesInvalid(where, f"got {found!r:.80}", "Write a TOML table.")
+        numbers = cast(dict[str, Any], found)
+        for name, value in numbers.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                advice = "Write a number of US dollars."
+                raise PricesInvalid(where, f"{name} is {value!r:.80}", advice)
+        return numbers
