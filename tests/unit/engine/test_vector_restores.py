@@ -129,7 +129,7 @@ def test_a_provisioned_table_cannot_be_restored_with_vector_indexes(
         "BillingModeOverride": "PROVISIONED",
         "ProvisionedThroughputOverride": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
     }
-    with pytest.raises(ValidationException, match="only supported when BillingMode is PAY_PER"):
+    with pytest.raises(ValidationException, match="only supported for PAY_PER"):
         _restore(engine, backup, **provisioned)
     assert "VectorIndexes" not in _restore(engine, backup, VectorIndexOverride=[], **provisioned)
 

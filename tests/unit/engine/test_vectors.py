@@ -243,12 +243,15 @@ def test_capacity_is_reported_in_bytes_and_at_least_a_kilobyte(engine: Engine) -
 @pytest.mark.parametrize(
     ("look", "words"),
     [
-        ({"S": "x"}, "Invalid type for parameter look, Expected: L, Actual: S. IndexName: ByLook"),
-        ({"NS": ["1", "2", "3"]}, "Invalid type for parameter look, Expected: L, Actual: NS"),
+        ({"S": "x"}, "Invalid type for parameter look, Expected: 32-bit .* list IndexName: ByLook"),
+        (
+            {"NS": ["1", "2", "3"]},
+            "Invalid type for parameter look, Expected: 32-bit .* list IndexName: ByLook",
+        ),
         ({"L": [{"N": "1"}]}, "Invalid size for parameter look, Expected: 3, Actual: 1"),
         (
             {"L": [{"N": "1"}, {"S": "2"}, {"N": "3"}]},
-            r"Invalid type for parameter look\[1\], Expected: N, Actual: S",
+            r"Invalid type for parameter look\[1\], Expected: 32-bit .*, Actual: S\. IndexName",
         ),
         ({"L": numbers([1, 2, 1e60])}, r"Invalid value for parameter look\[2\]"),
     ],
@@ -280,11 +283,11 @@ def test_an_invalid_vector_is_refused_before_anything_is_written(
 
 def test_a_search_key_of_the_wrong_type_is_refused(engine: Engine) -> None:
     engine.execute("CreateTable", create(SEARCHED))
-    with pytest.raises(ValidationException, match="Type mismatch for Index Key shop"):
+    with pytest.raises(ValidationException, match="Attribute 'shop' type mismatch"):
         put(engine, "1", 1, 2, 3, shop={"N": "1"})
     with pytest.raises(ValidationException, match="cannot contain an empty string"):
         put(engine, "1", 1, 2, 3, shop={"S": ""})
-    with pytest.raises(ValidationException, match="Type mismatch for Index Key size"):
+    with pytest.raises(ValidationException, match="Attribute 'size' type mismatch"):
         put(engine, "1", 1, 2, 3, shop={"S": "a"}, size={"S": "1"})
 
 
@@ -365,7 +368,7 @@ def test_one_index_at_a_time_is_added_or_removed(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"Dimensions": 4_097}, "Dimensions must be between 1 and 4096"),
+        ({"Dimensions": 4_097}, "dimensions must be between 1 and 4096"),
         (
             {"SearchSchema": [{"AttributeName": "x", "SearchSchemaElementType": "HASH"}]},
             "One element in SearchSchema is not defined in attribute definitions",
@@ -418,7 +421,7 @@ def test_an_invalid_definition_is_refused(
 
 def test_indexes_of_one_attribute_must_agree_on_its_dimensions(engine: Engine) -> None:
     other = {**INDEX, "IndexName": "Other", "Dimensions": 4}
-    with pytest.raises(ValidationException, match="must have the same Dimensions"):
+    with pytest.raises(ValidationException, match="must use the same dimensions"):
         engine.execute("CreateTable", create(INDEX, other))
     six = [{**INDEX, "IndexName": f"Index{place}"} for place in range(6)]
     with pytest.raises(ValidationException, match="VectorIndex count exceeds"):
@@ -432,7 +435,7 @@ def test_vector_indexes_need_an_on_demand_table(engine: Engine) -> None:
         "BillingMode": "PROVISIONED",
         "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
     }
-    words = "only supported when BillingMode is PAY_PER_REQUEST"
+    words = "only supported for PAY_PER_REQUEST tables"
     with pytest.raises(ValidationException, match=words):
         engine.execute("CreateTable", {**create(INDEX), **provisioned})
     engine.execute("CreateTable", create(INDEX))
@@ -445,5 +448,5 @@ def test_a_search_for_an_unrepresentable_number_is_refused(engine: Engine, numbe
     engine.execute("CreateTable", create(INDEX))
     vector = [{"N": "1"}, {"N": number}, {"N": "0"}]
     parameters = {"TableName": TABLE, "IndexName": "ByLook", "SearchVector": vector, "TopK": 1}
-    with pytest.raises(ValidationException, match=r"SearchVector\[1\].*32-bit"):
+    with pytest.raises(ValidationException, match="Search vector contains invalid values"):
         engine.execute("SearchVectors", parameters)

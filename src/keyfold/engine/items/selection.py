@@ -21,6 +21,10 @@ from keyfold.expressions.paths import Projection
 from keyfold.values import Item, normalise_item
 from keyfold.values.wording import INVALID
 
+INDEX_UNKNOWN = "The table does not have the specified index"
+# Unlike the message of Query, it has no full stop.
+VECTOR_SCAN = "Scan operation not supported on this index type"
+
 
 class Selection(NamedTuple):
     """Which items, and which of their attributes, a response returns."""
@@ -59,15 +63,27 @@ def find_index(
     if name is None:
         return None
     index = table.indexes.get(name)
-    if index is None:
-        if name in table.vectors:
-            raise ValidationException(f"{operation} operation not supported on this index type.")
-        raise ValidationException(f"The table does not have the specified index: {name}")
-    if index.is_global and request.get("ConsistentRead"):
+    is_consistent = bool(request.get("ConsistentRead"))
+    if index is None and name in table.vectors:
+        if operation == "Scan":
+            raise ValidationException(VECTOR_SCAN)
+        if not is_consistent:
+            raise ValidationException("Query operation not supported on this index type.")
+    elif index is None:
+        raise ValidationException(f"{INDEX_UNKNOWN}: {name}")
+    if is_consistent and (index is None or index.is_global):
         raise ValidationException("Consistent reads are not supported on global secondary indexes")
-    if index.status != "ACTIVE":
-        raise ValidationException(f"Cannot read from backfilling global secondary index: {name}")
+    assert index is not None  # or it is a vector index, which was refused
+    check_filled(index)
     return index
+
+
+def check_filled(index: EngineIndex) -> None:
+    """Raise ValidationException if an index is still being filled."""
+    if index.status != "ACTIVE":
+        raise ValidationException(
+            f"Cannot read from backfilling global secondary index: {index.name}"
+        )
 
 
 def resolve_selection(

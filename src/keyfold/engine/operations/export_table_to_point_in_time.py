@@ -56,7 +56,7 @@ def export_table_to_point_in_time(
         known = find_by_token(writer, EXPORTS, request, now)
         if known is not None:
             return known, False
-        source = require_recovery(require_source(writer, name))
+        source = require_recovery(require_source(writer, name, request["TableArn"]))
         return _begin(context, writer, request, source, now), True
 
     export, is_new = context.storage.write(work)

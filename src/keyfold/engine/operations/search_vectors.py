@@ -28,11 +28,15 @@ from keyfold.expressions.paths import Projection
 from keyfold.expressions.projections import bind_projection
 from keyfold.expressions.search_conditions import bind_search_condition
 from keyfold.values import AttributeValue, Item, normalise_value
-from keyfold.values.wording import INVALID
 
 MAX_RESULTS = 100
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 _BATCH_BYTES = 1 << 20
+
+_INVALID_VECTOR = (
+    "Search vector contains invalid values. All values in the search vector must be "
+    "a 32-bit floating-point number attribute"
+)
 
 _Condition = dict[str, AttributeValue]
 
@@ -90,18 +94,8 @@ def _read_expressions(request: dict[str, Any]) -> tuple[_Condition | None, Proje
 
 def _normalise_vector(elements: list[dict[str, Any]]) -> list[AttributeValue]:
     normalised = [normalise_value(element)[0] for element in elements]
-    for place, element in enumerate(normalised):
-        if "N" not in element:
-            (kind,) = element
-            raise ValidationException(
-                f"{INVALID}Invalid type for parameter SearchVector[{place}], "
-                f"Expected: N, Actual: {kind}"
-            )
-        if not is_float32(element["N"]):
-            raise ValidationException(
-                f"{INVALID}Invalid value for parameter SearchVector[{place}], "
-                "Expected: a 32-bit floating point number"
-            )
+    if not all("N" in element and is_float32(element["N"]) for element in normalised):
+        raise ValidationException(_INVALID_VECTOR)
     return normalised
 
 
@@ -123,13 +117,17 @@ def _check_condition(index: VectorIndex, condition: _Condition | None) -> None:
             "SearchConditionExpression must be provided when SearchSchema has a HASH key"
         )
     given = condition or {}
+    types = {each.name: each.type for each in (*partition, *index.filters)}
+    for name in given:
+        if name not in types:
+            raise ValidationException(
+                "SearchConditionExpression must not contain any attributes that is not in "
+                f"SearchSchema. Invalid attribute: {name}"
+            )
     for attribute in partition:
         if attribute.name not in given:
             raise _invalid(f"Condition missed the HASH key of SearchSchema: {attribute.name}")
-    types = {each.name: each.type for each in (*partition, *index.filters)}
     for name, value in given.items():
-        if name not in types:
-            raise _invalid(f"Attribute is not in SearchSchema: {name}")
         if types[name] not in value:
             (actual,) = value
             raise _invalid(f"Type mismatch for {name}, Expected: {types[name]} Actual: {actual}")

@@ -13,7 +13,13 @@ from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.keys import END
 from keyfold.engine.items.reads import PageQuery, cursor_key, read_spans
 from keyfold.engine.items.responses import Rendering
-from keyfold.engine.items.selection import find_index, read_start_key, resolve_selection
+from keyfold.engine.items.selection import (
+    INDEX_UNKNOWN,
+    VECTOR_SCAN,
+    check_filled,
+    read_start_key,
+    resolve_selection,
+)
 from keyfold.engine.items.spans import resume_span
 from keyfold.engine.partiql.access import find_one_key, find_ranges, names_partition
 from keyfold.engine.partiql.sources import find_table
@@ -193,11 +199,25 @@ def _find_source(
 ) -> tuple[EngineTable, EngineIndex | None]:
     """Return the table and index that a SELECT reads; raises ServiceError if it cannot."""
     table = find_table(context, select.source.table, select.where, prepared.parameters)
-    wanted = {"IndexName": select.source.index_name, "ConsistentRead": is_consistent}
-    index = find_index(table, wanted)
+    index = _find_index(table, select.source.index_name)
+    if index is not None and index.is_global and is_consistent:
+        raise ValidationException(
+            "Strongly consistent read is not supported on Global Secondary Indexes"
+        )
     if index is not None and (len(index.key.partition) > 1 or len(index.key.sort) > 1):
         raise ValidationException(_SEVERAL_ATTRIBUTES)
     return table, index
+
+
+def _find_index(table: EngineTable, name: str | None) -> EngineIndex | None:
+    """Return the index that a SELECT names, or None. Its errors have texts of their own."""
+    if name is None:
+        return None
+    index = table.indexes.get(name)
+    if index is None:
+        raise ValidationException(VECTOR_SCAN if name in table.vectors else INDEX_UNKNOWN)
+    check_filled(index)
+    return index
 
 
 def _find_target(

@@ -85,14 +85,14 @@ def create_backup(context: EngineContext, name: str, table_name: str) -> BackupB
     return backup
 
 
-def require_source(reader: StorageReader, name: str) -> TableBody:
-    """Return the body of a table to back up, restore from or export.
+def require_source(reader: StorageReader, name: str, shown: str | None = None) -> TableBody:
+    """Return the body of a table to back up, restore from or export; `shown` names it in errors.
 
     Raises TableNotFoundException, or TableInUseException while it is being created.
     """
     body = read_body(reader, name)
     if body is None:
-        raise TableNotFoundException(f"Table not found: {name}")
+        raise TableNotFoundException(f"Table not found: {shown or name}")
     if body["status"] == "CREATING":
         raise TableInUseException(f"Table is being created: {name}")
     return body

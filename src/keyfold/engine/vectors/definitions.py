@@ -56,7 +56,7 @@ def check_vector_billing(mode: str) -> None:
     """Raise ValidationException for vector indexes on a table with provisioned capacity."""
     if mode != "PAY_PER_REQUEST":
         raise ValidationException(
-            f"{INVALID}Vector indexes are only supported when BillingMode is PAY_PER_REQUEST"
+            f"{INVALID}Vector indexes are only supported for PAY_PER_REQUEST tables"
         )
 
 
@@ -74,10 +74,13 @@ def _attribute_of(index: dict[str, Any]) -> str:
 
 def _check_dimensions(vectors: list[tuple[str, int]]) -> None:
     """Raise ValidationException if an attribute is indexed with different dimensions."""
-    if len(set(vectors)) != len({attribute for attribute, _ in vectors}):
-        raise ValidationException(
-            f"{INVALID}Vector indexes on the same attribute must have the same Dimensions"
-        )
+    known: dict[str, int] = {}
+    for attribute, dimensions in vectors:
+        if known.setdefault(attribute, dimensions) != dimensions:
+            raise ValidationException(
+                f"{INVALID}Conflicting attribute definition for '{attribute}'. All VectorIndexes "
+                "on the same vector attribute must use the same dimensions."
+            )
 
 
 def _check_vector_index(index: dict[str, Any], defined: set[str]) -> None:
@@ -102,7 +105,7 @@ def _check_vector_index(index: dict[str, Any], defined: set[str]) -> None:
         raise ValidationException(f"{INVALID}{message} for vector index: {name}")
     if index["Dimensions"] > MAX_DIMENSIONS:
         raise ValidationException(
-            f"{INVALID}Dimensions must be between 1 and {MAX_DIMENSIONS} for vector index: {name}"
+            f"{INVALID}Number of dimensions must be between 1 and {MAX_DIMENSIONS} inclusive."
         )
     check_projection(index["Projection"])
     named: list[str] = index["Projection"].get("NonKeyAttributes") or []

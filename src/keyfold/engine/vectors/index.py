@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from heapq import nsmallest
 from operator import mul
 from typing import Any, Literal, NamedTuple
@@ -33,6 +34,9 @@ from keyfold.values.wording import INVALID
 FLOAT_BYTES = 4
 # Requests are metered by bytes, with this minimum.
 LEAST_REQUEST_BYTES = 1_024
+
+_FLOAT = "32-bit floating point number"
+_RANGE = "[-3.4028235E38, 3.4028235E38]"
 
 # The entry of every item if the search schema has no partition key.
 _ONE_PARTITION = b"\x00"
@@ -92,16 +96,16 @@ class VectorIndex(NamedTuple):
         An item without a vector or partition key is not in the index, which is not an error.
         """
         schema = self.partition
+        searched = self.filters if schema is None else (*schema.partition, *self.filters)
+        for attribute in searched:
+            value = item.get(attribute.name)
+            if value is not None and attribute.type not in value:
+                detail = f"Expected: {attribute.type}, {_actual(value)}."
+                fact = f"Attribute '{attribute.name}' type mismatch. {detail}"
+                return self._invalid_value(attribute.name, fact)
         fault = None if schema is None else find_key_fault(schema, item, self.name)
         if fault is not None:
             return KeyInvalid(fault)
-        for attribute in self.filters:
-            value = item.get(attribute.name)
-            if value is not None and attribute.type not in value:
-                (actual,) = value
-                names, expected = (attribute.name,), attribute.type
-                kind = KeyFaultKind.WRONG_TYPE
-                return KeyInvalid(KeyFault(kind, names, expected, actual, index=self.name))
         value = item.get(self.attribute)
         return None if value is None else self._find_vector_problem(value)
 
@@ -109,25 +113,29 @@ class VectorIndex(NamedTuple):
         where = self.attribute
         elements = value.get("L")
         if elements is None:
-            return self._invalid_vector(
-                f"Invalid type for parameter {where}, Expected: L, {_actual(value)}"
-            )
+            expected = f"Expected: {_FLOAT} list"
+            return self._invalid_value(where, f"Invalid type for parameter {where}, {expected}")
         for place, element in enumerate(elements):
             if "N" not in element:
-                detail = f"{where}[{place}], Expected: N, {_actual(element)}"
-                return self._invalid_vector(f"Invalid type for parameter {detail}")
+                detail = f"{where}[{place}], Expected: {_FLOAT}, {_actual(element)}."
+                return self._invalid_value(where, f"Invalid type for parameter {detail}")
         if len(elements) != self.dimensions:
             detail = f"{where}, Expected: {self.dimensions}, Actual: {len(elements)}"
-            return self._invalid_vector(f"Invalid size for parameter {detail}")
+            return self._invalid_value(where, f"Invalid size for parameter {detail}")
         for place, element in enumerate(elements):
             if not is_float32(element["N"]):
-                detail = f"{where}[{place}], Expected: a 32-bit floating point number"
-                return self._invalid_vector(f"Invalid value for parameter {detail}")
+                shown = (
+                    f"Value: {Decimal(element['N']).normalize()} is outside valid range {_RANGE}."
+                )
+                detail = f"Invalid value for parameter {where}[{place}], {shown}"
+                return self._invalid_value(where, detail)
         return None
 
-    def _invalid_vector(self, detail: str) -> VectorInvalid:
-        error = ValidationException(f"{INVALID}{detail}. IndexName: {self.name}")
-        return VectorInvalid(KeyFault(KeyFaultKind.WRONG_TYPE, (self.attribute,)), error)
+    def _invalid_value(self, attribute: str, detail: str) -> VectorInvalid:
+        # Unlike in other messages, a full stop follows "invalid".
+        message = f"{INVALID.rstrip(': ')}. {detail} IndexName: {self.name}"
+        fault = KeyFault(KeyFaultKind.WRONG_TYPE, (attribute,))
+        return VectorInvalid(fault, ValidationException(message))
 
     def write_bytes(self, old: Item | None, new: Item | None) -> int:
         """Return the metered bytes of a change of an item; 0 if its entry does not change."""
