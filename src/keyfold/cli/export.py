@@ -112,6 +112,22 @@ FORMATS = (
         several requests are left out, but for transactions.""",
         "schema.json",
     ),
+    ExportFormat(
+        "jsonschema",
+        """Export entities as JSON Schema.
+
+        It describes the JSON of entities, as model_dump_json writes it with aliases. Extensions
+        say where the table stores it: x-dynamodb for keys, x-dynamodb-attribute for fields.""",
+        "market.schema.json",
+    ),
+    ExportFormat(
+        "typescript",
+        """Export entities as TypeScript: types and key builders.
+
+        The types are those of the entities' JSON. A key builder renders the key of an entity, or
+        its key in an index, from its fields.""",
+        "market.ts",
+    ),
 )
 
 

@@ -11,7 +11,9 @@ from keyfold.export._cdk import export_cdk
 from keyfold.export._cloudformation import export_cloudformation
 from keyfold.export._create_table import export_create_table
 from keyfold.export._exported import ExportedDocument, ExportGap
+from keyfold.export._json_schema import export_jsonschema
 from keyfold.export._terraform import export_terraform
+from keyfold.export._typescript import export_typescript
 from keyfold.export._workbench import export_workbench
 
 __all__ = [
@@ -21,6 +23,8 @@ __all__ = [
     "export_cdk",
     "export_cloudformation",
     "export_create_table",
+    "export_jsonschema",
     "export_terraform",
+    "export_typescript",
     "export_workbench",
 ]
