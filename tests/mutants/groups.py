@@ -17,7 +17,7 @@ _SERVER = "tests/unit/wire/server"
 GROUPS = {
     "guard": MutantGroup(
         ("policy/_guard.py", "policy/_guard_unions.py", "policy/_own_items.py"),
-        ("tests/unit/policy", f"{_SERVER}/test_lookups.py", "tests/unit/store/test_lookups.py"),
+        ("tests/unit/policy", f"{_SERVER}/test_lookups.py"),
     ),
     "signatures": MutantGroup(
         (
@@ -57,8 +57,6 @@ GROUPS = {
         (
             f"{_SERVER}/test_key_file.py",
             f"{_SERVER}/test_keyring.py",
-            f"{_SERVER}/test_gate.py",
-            "tests/unit/cli/test_keys.py",
         ),
     ),
 }

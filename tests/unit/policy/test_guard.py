@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
+from uuid import UUID
 
 import pytest
 
@@ -137,6 +139,14 @@ def test_guard_items_may_be_written_where_writes_are_checked() -> None:
     assert clerk.check(put) is not None
     assert clerk.check(put, has_checked_writes=True) is None
     assert clerk.check(access(DELETE, email), has_checked_writes=True) is None
+    quiet = access(DELETE, email, return_values="NONE")
+    assert clerk.check(quiet, has_checked_writes=True) is None
+    number = put._replace(partition=({"N": "1"},))
+    assert "no rights in partitions of that form" in str(
+        clerk.check(number, has_checked_writes=True)
+    )
+    scan = access(GET, action="Scan")
+    assert "which a scan needs" in str(clerk.check(scan, has_checked_writes=True))
     named = access(CREATE | UPDATE, "U#ada", written={"email": {"S": "a"}})
     assert clerk.check(named) is not None
     assert clerk.check(named, has_checked_writes=True) is None
@@ -399,6 +409,55 @@ def test_items_may_be_written_into_an_index_partition_of_no_tenant() -> None:
     assert ADA.check(put("U#ada", owner_pk={"S": "elsewhere"}, mix={"N": "1"})) is None
 
 
+def test_each_attribute_of_a_write_is_checked_for_other_tenants() -> None:
+    """An own key before a foreign one, and values of all attributes, on both paths."""
+    own = {"owner_pk": "O#ada", "mix": "M#ada", "pair_user": "P#ada", "sk": "MEMBER#ada"}
+    foreign = {name: text.replace("ada", "bob") for name, text in own.items()}
+    assert ADA.check(put("U#ada", **{name: {"S": text} for name, text in own.items()})) is None
+    for name, text in foreign.items():
+        written = {each: {"S": value} for each, value in {**own, name: text}.items()}
+        assert ADA.check(put("U#ada", **written)) is not None, name
+        guard = Guard(LAYOUT, patient, {"user": "ada"})
+        for _ in range(2):
+            assert not guard.admits((CREATE | UPDATE).value, {"S": "U#ada"}, written), name
+    elsewhere = {each: {"S": "elsewhere"} for each in own}
+    guard = Guard(LAYOUT, patient, {"user": "ada"})
+    for _ in range(2):
+        assert guard.admits(UPDATE.value, {"S": "U#ada"}, elsewhere)
+    # All but one of these are known by now.
+    assert not guard.admits(UPDATE.value, {"S": "U#ada"}, {**elsewhere, "mix": {"S": "M#bob"}})
+
+
+def test_where_areas_share_partitions_only_items_of_the_own_area_may_be_written() -> None:
+    """Both have partitions of one id. A user may write no order into the partition of its own."""
+    table = Table("Ids", key=Key("pk", "sk"))
+
+    class User(Entity, table=table, key=("{user}", "USER#{name}")):
+        user: UUID = part()
+        name: str = part()
+
+    class Order(Entity, table=table, key=("{order}", "ORDER#{number}")):  # pyright: ignore[reportUnusedClass]
+        order: UUID = part()
+        number: str = part()
+
+    ada = str(UUID(int=7))
+    role = table.add_role(Role("user", tenant="user", can={User: ALL}))
+    guard = Guard(table.layout, role, {"user": ada})
+    for right in (CREATE, UPDATE, DELETE):
+        own = access(right, ada, sort_key={"S": "USER#ada"})._replace(table="Ids")
+        assert guard.check(own) is None
+        for sort_key in ({"S": "ORDER#1"}, {"S": ""}, {"N": "1"}, None):
+            assert fact_of(guard.check(own._replace(sort_key=sort_key))) == (
+                "User: user may only write items of User"
+            )
+        # The fast path does not know the sort key.
+        assert not guard.admits(right.value, {"S": ada})
+    read = access(GET, ada, sort_key={"S": "ORDER#1"})._replace(table="Ids")
+    assert guard.check(read) is None
+    assert guard.admits(GET.value, {"S": ada})
+    assert guard.admits(QUERY.value, {"S": ada})
+
+
 def test_an_unknown_value_may_not_decide_which_tenant_an_item_belongs_to() -> None:
     assert fact_of(ADA.check(put("U#ada", owner_pk=None))) == (
         "index ByOwner: owner_pk decides which tenant an item belongs to, so the write must give its value"
@@ -436,6 +495,15 @@ def test_a_guard_stays_correct_past_the_limit_of_its_cache() -> None:
         largest = max(largest, len(guard._rights_by_partition))
     assert largest == 1_000
     assert not guard.admits(DELETE.value, {"S": "U#1"})
+
+
+def test_the_rights_of_a_partition_are_found_once() -> None:
+    guard = Guard(LAYOUT, nurse, {})
+    with mock.patch.object(Guard, "_find", autospec=True, side_effect=Guard._find) as find:
+        for _ in range(3):
+            assert guard.admits(GET.value, {"S": "U#1"})
+            assert guard.admits(GET.value, {"S": "U#2"})
+    assert find.call_count == 2
 
 
 def test_the_cache_of_index_keys_is_bounded_and_stays_correct() -> None:
@@ -485,8 +553,15 @@ def test_keys_that_are_too_long_are_not_cached() -> None:
 def test_an_invalid_id_is_refused(ids: dict[str, Any], fact: str) -> None:
     with pytest.raises(PrincipalInvalid) as caught:
         Guard(LAYOUT, patient, ids)
-    assert caught.value.fact == fact
+    assert (caught.value.role, caught.value.fact) == ("patient", fact)
     assert str(caught.value).startswith("role patient: ")
+    advice = (
+        ("needs an id", "Give the text that keys have for it, as in user=…."),
+        ("contains", "Use another id: this one would match other ids in an IAM policy."),
+        ("does not fit", "Give it in the form that keys have, without delimiters."),
+        ("got an id", ""),
+    )
+    assert caught.value.advice == next(each for part, each in advice if part in fact)
 
 
 def test_a_role_without_a_tenant_takes_no_id() -> None:
@@ -502,8 +577,9 @@ def test_an_id_may_not_lead_to_guard_items_of_unique_values() -> None:
         email: str
 
     role = table.add_role(Role("person", tenant="name", can={Person: READ}))
-    with pytest.raises(PrincipalInvalid, match="is reserved for unique values"):
+    with pytest.raises(PrincipalInvalid, match="is reserved for unique values") as caught:
         Guard(table.layout, role, {"name": "keyfold#unique#Person#email#S#ada"})
+    assert (caught.value.role, caught.value.advice) == ("person", "")
     ada = Guard(table.layout, role, {"name": "ada"})
     lookup = Access("GetItem", "Open", rights=GET, partition=({"S": "ada"},), attributes=None)
     assert ada.check(lookup) is None
