@@ -60,6 +60,9 @@ def _make_properties(table: Table) -> dict[str, Any]:
         view = properties["StreamSpecification"]["StreamViewType"]
         # CloudFormation has no StreamEnabled: a stream that is specified is enabled.
         properties["StreamSpecification"] = {"StreamViewType": view}
+    if "Tags" in properties:
+        # As the CDK sorts them, so that both give the same template.
+        properties["Tags"] = sorted(properties["Tags"], key=lambda tag: tag["Key"])
     if table.ttl is not None:
         properties["TimeToLiveSpecification"] = {"AttributeName": table.ttl, "Enabled": True}
     return properties
