@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from keyfold.api import TableKeyNames
+from keyfold.api.wordings import Wording
 from keyfold.engine.engine import Engine
 from keyfold.engine.file_copies import FileCopy, backup_file, restore_file
 from keyfold.engine.insights.hot_keys import HotKey
@@ -27,6 +28,7 @@ __all__ = [
     "NeedsThread",
     "Problem",
     "TableKeyNames",
+    "Wording",
     "backup_file",
     "restore_file",
 ]
