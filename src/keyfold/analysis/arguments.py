@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError
+from pydantic.errors import PydanticUserError
 
 from keyfold.analysis.variants import vary
 from keyfold.errors import KeyfoldError, PatternFailed, PatternUnexplained
@@ -135,7 +135,7 @@ def _convert(parameter: Parameter, value: Any) -> Any:
         return value
     try:
         return TypeAdapter(parameter.annotation).validate_python(value)
-    except PydanticSchemaGenerationError:
+    except PydanticUserError:
         return value
     except ValidationError as error:
         fact = f"{value!r:.80} is not a value of {parameter.name}"

@@ -23,7 +23,8 @@ from keyfold.analysis.sizes import TableSizes, estimate_sizes
 from keyfold.analysis.workload import PatternUse, Workload
 from keyfold.capacity import read_units
 from keyfold.errors import AlreadyExists, KeyfoldError, TransactionFailed
-from keyfold.model import Entity, Pattern, Table
+from keyfold.model import Collection, Entity, Pattern, Table
+from keyfold.model._schemas import ItemMismatch
 from keyfold.store import Store
 from keyfold.values import Item
 
@@ -266,6 +267,8 @@ def _count(result: Any) -> int:
         return 0
     if isinstance(result, Entity):
         return 1
+    if isinstance(result, Collection):
+        return sum(_count(each) for _, each in result)
     try:
         return len(result)
     except TypeError:
@@ -279,7 +282,7 @@ def _decode_all(scratch: ScratchTable) -> Iterator[Entity]:
             continue
         try:
             entity: Any = scratch.table.entities[name].decode(item)
-        except (KeyfoldError, ValidationError):
+        except (KeyfoldError, ValidationError, ItemMismatch):
             continue
         if isinstance(entity, Entity):
             yield entity

@@ -23,7 +23,7 @@ from keyfold.errors import KeyfoldError
 from keyfold.model import Entity, Table
 from keyfold.model._pattern_arguments import sample_for
 from keyfold.model._samples import samples_of
-from keyfold.model._schemas import EntitySchema
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store import Executor
 from keyfold.values import Item, item_size_bytes
 
@@ -189,7 +189,7 @@ def _make_guards(scratch: ScratchTable, schema: EntitySchema, items: list[Item])
         try:
             entity: Any = schema.decode(item)
             scratch.store.run(entity.put())
-        except (KeyfoldError, ValidationError):
+        except (KeyfoldError, ValidationError, ItemMismatch):
             continue  # its values are those of another sample
 
 
@@ -205,7 +205,7 @@ def _multiply(schema: EntitySchema, items: list[Item], wanted: int) -> Iterator[
     for found in by_partition.values():
         try:
             entity = schema.decode(found[0])
-        except (KeyfoldError, ValidationError):
+        except (KeyfoldError, ValidationError, ItemMismatch):
             continue
         known = {repr([item[key.attribute] for key in schema.keys]) for item in found}
         others = _variants(schema, entity, varied, known)

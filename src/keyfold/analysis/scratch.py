@@ -36,6 +36,8 @@ class RecordedCall:
     scanned: int
     returned: int
     changes: tuple[tuple[Item | None, Item | None], ...] = ()
+    # The items that it returned, as DynamoDB returns them.
+    items: tuple[Item, ...] = ()
 
     @property
     def units(self) -> float:
@@ -148,9 +150,14 @@ class ScratchTable:
         self._recorder.calls.clear()
 
     def load(self, items: list[Item]) -> None:
-        """Write items as they are; they are not recorded, and not rolled back."""
-        for start in range(0, len(items), _BATCH):
-            puts = [{"PutRequest": {"Item": item}} for item in items[start : start + _BATCH]]
+        """Write items as they are; they are not recorded, and not rolled back.
+
+        Of several items with the same key, the last is written.
+        """
+        by_key = {repr([item[name] for name in self.table.key.names]): item for item in items}
+        written = list(by_key.values())
+        for start in range(0, len(written), _BATCH):
+            puts = [{"PutRequest": {"Item": item}} for item in written[start : start + _BATCH]]
             self._engine.execute("BatchWriteItem", {"RequestItems": {self.table.name: puts}})
 
     def scan(self) -> Iterator[Item]:
@@ -180,7 +187,9 @@ def _record(
             for name, each in report.get(kind, {}).items():
                 index_units[name] = index_units.get(name, 0.0) + each["CapacityUnits"]
     table_units = sum(report.get("Table", {}).get("CapacityUnits", 0.0) for report in reports)
-    returned = _count_returned(response)
+    items = _find_items(response)
+    # A call that only counts has no items.
+    returned = response.get("Count", len(items))
     return RecordedCall(
         operation,
         request,
@@ -191,15 +200,18 @@ def _record(
         response.get("ScannedCount", returned),
         returned,
         changes,
+        items,
     )
 
 
-def _count_returned(response: dict[str, Any]) -> int:
-    if "Count" in response:
-        return response["Count"]
+def _find_items(response: dict[str, Any]) -> tuple[Item, ...]:
+    """Return the items of a response."""
     if "Responses" in response:
         found: Any = response["Responses"]
         if isinstance(found, dict):
-            return sum(len(each) for each in cast(dict[str, list[Any]], found).values())
-        return sum("Item" in each for each in found)
-    return int("Item" in response)
+            lists = cast(dict[str, list[Item]], found).values()
+            return tuple(item for each in lists for item in each)
+        return tuple(each["Item"] for each in found if "Item" in each)
+    if "Item" in response:
+        return (response["Item"],)
+    return tuple(response.get("Items", ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from pydantic import ValidationError
@@ -37,9 +37,10 @@ U = TypeVar("U")
 
 @dataclass(frozen=True, slots=True)
 class PatternStep:
-    """One API call that a pattern makes.
+    """One API call that a pattern makes, and the request that makes it, whose values are placeholders.
 
-    `lags` says that it reads a global index, which may lag behind writes.
+    `lags` says that it reads a global index, which may lag behind writes. A write of unique values
+    makes several calls: a GetItem whose request is a write is the store's own.
     """
 
     operation: str
@@ -49,6 +50,7 @@ class PatternStep:
     scans: bool = False
     filters: bool = False
     lags: bool = False
+    request: Request[Any] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,7 @@ class Pattern(Generic[P, R_co]):
 
 def _explain(request: Request[Any]) -> Iterator[PatternStep]:
     check_runnable(request)
+    made = request  # of any type, in each case
     match request:
         case Query(table=table, index=index, keys=keys):
             yield PatternStep(
@@ -203,6 +206,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 str(keys),
                 filters=request.filter is not None or request.test is not None,
                 lags=index is not None and not index.local,
+                request=made,
             )
         case Scan(table=table, index=index):
             name = None if index is None else index.name
@@ -214,13 +218,13 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 scans=True,
                 filters=request.filter is not None or request.test is not None,
                 lags=index is not None and not index.local,
+                request=made,
             )
-        case First(query=query) | CollectionGet(query=query):
-            yield from _explain(query)
-        case Count(query=query):
-            yield from _explain(request.source)
+        case First() | CollectionGet() | Count():
+            for step in _explain(request.source):
+                yield replace(step, request=made)
         case Get(table=table, key=key):
-            yield PatternStep("GetItem", table.name, None, show_item(key))
+            yield PatternStep("GetItem", table.name, None, show_item(key), request=made)
         case Write(table=table):
             yield from _explain_write(request)
         case CreateOrGet(put=put):
@@ -236,9 +240,8 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 if isinstance(each, Write) and each.changes_unique and not _is_create(each):
                     yield _lookup_step(each)
             keys = "; ".join(map(_key_of, members))
-            yield PatternStep(
-                operation, ", ".join(each.name for each in request.tables), None, keys
-            )
+            tables = ", ".join(each.name for each in request.tables)
+            yield PatternStep(operation, tables, None, keys, request=made)
         case Batch():
             for call in request.calls(SAMPLE_TIME):
                 members = [
@@ -247,7 +250,8 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                     for each in positions
                 ]
                 tables = ", ".join(dict.fromkeys(each.table.name for each in members))
-                yield PatternStep(call.operation, tables, None, "; ".join(map(_key_of, members)))
+                keys = "; ".join(map(_key_of, members))
+                yield PatternStep(call.operation, tables, None, keys, request=made)
         case _:
             raise TypeError(f"{request!r} cannot be explained")
 
@@ -255,13 +259,13 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
 def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:
     key = _key_of(request)
     if not request.changes_unique:
-        yield PatternStep(request.operation, request.table.name, None, key)
+        yield PatternStep(request.operation, request.table.name, None, key, request=request)
         return
     # The store reads the old values of unique fields before the transaction, and the updated
     # entity after it.
     if not _is_create(request):
         yield _lookup_step(request)
-    yield PatternStep("TransactWriteItems", request.table.name, None, key)
+    yield PatternStep("TransactWriteItems", request.table.name, None, key, request=request)
     if isinstance(request, Update):
         yield _lookup_step(request)
 
@@ -271,7 +275,7 @@ def _is_create(request: Write[Any]) -> bool:
 
 
 def _lookup_step(request: Write[Any]) -> PatternStep:
-    return PatternStep("GetItem", request.table.name, None, _key_of(request))
+    return PatternStep("GetItem", request.table.name, None, _key_of(request), request=request)
 
 
 def _key_of(request: Write[Any] | Get[Any]) -> str:

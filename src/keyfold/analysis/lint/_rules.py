@@ -70,7 +70,7 @@ class Rule:
         return inspect.getdoc(self.check) or ""
 
 
-FAMILIES = ("ignores", "patterns")
+FAMILIES = ("ignores", "patterns", "pattern_writes")
 
 _RULES: dict[str, Rule] = {}
 

@@ -1,0 +1,26 @@
+"""Each rule finds what it is about, and leaves a near miss alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from keyfold.analysis.lint import list_rules
+from tests.unit.analysis.lint.cases import RuleCase, RuleCases, find
+from tests.unit.analysis.lint.pattern_cases import cases as pattern_cases
+from tests.unit.analysis.lint.write_cases import cases as write_cases
+
+# The cases of the rules whose codes begin with a letter.
+FAMILIES: dict[str, tuple[RuleCases, ...]] = {"P": (pattern_cases, write_cases)}
+CASES = [case for family in FAMILIES.values() for cases in family for case in cases.listed]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_rule_finds_what_it_is_about(case: RuleCase) -> None:
+    assert tuple(each.place.subject for each in find(case)) == case.subjects
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_rule_has_a_design_with_a_finding_and_a_near_miss(family: str) -> None:
+    codes = [code for code in list_rules() if code.startswith(family)]
+    every = RuleCases([case for cases in FAMILIES[family] for case in cases.listed])
+    assert every.find_incomplete(codes) == []
