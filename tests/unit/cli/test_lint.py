@@ -97,11 +97,11 @@ def test_ignores_are_reviewed_too(run: Run, folder: Path) -> None:
 
 
 def test_a_code_that_is_unknown_or_not_needed_is_reported(run: Run, folder: Path) -> None:
-    path = write_notes(folder, table={"P01": "small"}, pattern={"P01": "nightly", "P00": "old"})
+    path = write_notes(folder, table={"P01": "small"}, pattern={"P01": "nightly", "p01": "old"})
     found = json.loads(run("lint", "--table", path, "--json").out)
     texts = {each["code"]: each["message"] for each in found if each["code"].startswith("L")}
     assert texts == {
-        "L01": "Its lint_ignore has 'P00', not a rule. Did you mean P01?",
+        "L01": "Its lint_ignore has 'p01', not a rule. Did you mean P01?",
         "L03": "It ignores P01, which finds nothing here.",
     }
 
