@@ -7,8 +7,10 @@ type. An entity is passed as it is.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -47,8 +49,10 @@ class ArgumentFinder:
     def from_entities(self, entities: Sequence[Entity]) -> Iterator[Arguments]:
         """Yield arguments to try, the best first: values of the entities."""
         seen: set[str] = set()
+        # One entity of each type is enough to find a value that the entity itself lacks.
+        others = list({type(each): each for each in reversed(entities)}.values())
         for entity in _sort(self._free, entities):
-            arguments = {**self._given, **self._take(entity, entities)}
+            arguments = {**self._given, **self._take(entity, others)}
             if repr(arguments) not in seen:
                 seen.add(repr(arguments))
                 yield arguments
@@ -57,15 +61,15 @@ class ArgumentFinder:
         """Return the arguments of the pattern's example, and samples of types for others."""
         return {**self._given, **{each.name: self._guess(each) for each in self._free}}
 
-    def _take(self, entity: Entity, entities: Sequence[Entity]) -> Arguments:
+    def _take(self, entity: Entity, others: Sequence[Entity]) -> Arguments:
         """Return the arguments that an entity has; where it has none, those of others."""
         found: Arguments = {}
         for each in self._free:
             if _is_entity(each.annotation):
                 same = isinstance(entity, each.annotation)
-                value = entity if same else _first_of(each.annotation, entities)
+                value = entity if same else _first_of(each.annotation, others)
             else:
-                values = (self._value_of(each, one) for one in (entity, *entities))
+                values = (self._value_of(each, one) for one in (entity, *others))
                 value = next((one for one in values if one is not None), None)
             found[each.name] = self._guess(each) if value is None else value
         return found
@@ -109,16 +113,19 @@ def _field_named(parameter: str, schema: EntitySchema) -> str | None:
     return next((name for name in names if name in schema.fields), None)
 
 
-def _sort(free: Sequence[Parameter], entities: Sequence[Entity]) -> list[Entity]:
-    """Return the entities that have values for the most parameters first, in their order."""
+def _sort(free: Sequence[Parameter], entities: Sequence[Entity]) -> Iterator[Entity]:
+    """Yield entities in turns, one of each type; those with the most values for parameters first."""
     names = {each.name for each in free}
     kinds = tuple(each.annotation for each in free if _is_entity(each.annotation))
+    by_type: dict[type[Entity], list[Entity]] = defaultdict(list)
+    for entity in entities:
+        by_type[type(entity)].append(entity)
 
-    def rank(entity: Entity) -> int:
-        fields = len(names & type(entity).__pydantic_fields__.keys())
-        return -(fields + 10 * isinstance(entity, kinds))
+    def rank(kind: type[Entity]) -> int:
+        return -(len(names & kind.__pydantic_fields__.keys()) + 10 * issubclass(kind, kinds))
 
-    return sorted(entities, key=rank)
+    turns = zip_longest(*(by_type[kind] for kind in sorted(by_type, key=rank)))
+    return (entity for turn in turns for entity in turn if entity is not None)
 
 
 def _first_of(kind: type[Any], entities: Sequence[Entity]) -> Entity | None:

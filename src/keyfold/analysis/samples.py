@@ -7,7 +7,7 @@ the workload expects of each partition.
 
 from __future__ import annotations
 
-import random
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from keyfold.analysis.scratch import ScratchTable
+from keyfold.analysis.spreading import spread
 from keyfold.analysis.variants import vary_fields
 from keyfold.analysis.workload import Workload
 from keyfold.errors import KeyfoldError
@@ -31,7 +32,7 @@ from keyfold.values import Item, item_size_bytes
 PADDING = "keyfold_padding"
 
 _MOST_PER_PARTITION = 2_000
-_MOST_SAMPLED = 5_000
+_MOST_SAMPLED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,16 @@ class SampleData:
             if name is not None:
                 found[name].append(item)
         return found
+
+    def live_at(self) -> float:
+        """Return a time at which none of the items has expired: now, or before."""
+        name = self.table.ttl
+        times = [
+            float(item[name]["N"]) - 1
+            for item in self.items
+            if name is not None and "N" in item.get(name, {})
+        ]
+        return min([time.time(), *times])
 
     def mean_bytes(self) -> dict[str, float]:
         """Return the mean size of the items of each entity."""
@@ -93,10 +104,8 @@ def find_sample(table: Table) -> SampleData:
     return SampleData(table, tuple(items), source, tuple(assumptions))
 
 
-def sample_database(
-    table: Table, executor: Executor, *, most: int = _MOST_SAMPLED, seed: int = 0
-) -> SampleData:
-    """Return up to `most` items of a database, as whole partitions, drawn at random.
+def sample_database(table: Table, executor: Executor, *, most: int = _MOST_SAMPLED) -> SampleData:
+    """Return about `most` items of a database, as whole partitions of all sizes.
 
     The whole table is read, since only then are the partitions known.
     """
@@ -108,16 +117,18 @@ def sample_database(
         name = name_entity(table, item)
         if name is not None:
             counted[name] += 1
-    order = sorted(partitions)
-    random.Random(seed).shuffle(order)  # noqa: S311 - no secret
     chosen: list[Item] = []
-    for each in order:
-        if chosen and len(chosen) + len(partitions[each]) > most:
-            continue
-        chosen += partitions[each]
+    for items in spread(sorted(partitions.values(), key=_bytes_of)):
+        if len(chosen) >= most:
+            break
+        chosen += items
     total = sum(map(len, partitions.values()))
     note = f"Measured on {len(chosen)} of {total} items of the database."
     return SampleData(table, tuple(chosen), "database", (note,), counted)
+
+
+def _bytes_of(items: Iterable[Item]) -> int:
+    return sum(map(item_size_bytes, items))
 
 
 def scan(executor: Executor, table_name: str) -> Iterator[Item]:

@@ -19,7 +19,7 @@ from keyfold.model._former_names import find_former_name, need_current_names
 from keyfold.model._schemas import ItemMismatch
 from keyfold.model._updates import Update
 from keyfold.store._item_patches import find_patch
-from keyfold.store._plans import Plan, RunContext, attempt
+from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.values import AttributeValue, normalise_item
 
 
@@ -73,6 +73,7 @@ def plan_renewal(context: RunContext, request: Update[Any]) -> Plan[Renewal]:
     table, key = request.table, request.item_key
     payload = {"TableName": table.name, "Key": key, "ConsistentRead": True}
     read = ApiCall("GetItem", payload, authority=STORE)
+    report_capacity(context, read)
     item = (yield from attempt(context, request, read)).get("Item")
     if item is None:
         return Renewal.NOT_POSSIBLE
@@ -87,6 +88,7 @@ def plan_renewal(context: RunContext, request: Update[Any]) -> Plan[Renewal]:
         # A unique value takes its guard with it; a backfill does that.
         return Renewal.NOT_POSSIBLE
     write = ApiCall("UpdateItem", patch.to_request(table.name), authority=STORE)
+    report_capacity(context, write)
     # If it was changed since it was read, the repeat finds out how.
     with suppress(ConditionalCheckFailedException):
         yield from attempt(context, request, write)

@@ -329,6 +329,7 @@ def _expand(
     if not isinstance(request, Put) or request.presence is not Presence.MUST_NOT_EXIST:
         payload = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
         lookup = ApiCall("GetItem", payload, authority=STORE)
+        report_capacity(context, lookup)
         found = (yield from attempt(context, request, lookup)).get("Item")
         item = _unless_expired(context, request, found)
         # The existing item is needed to tell a race from a failed condition; explain_failure

@@ -6,6 +6,8 @@ from datetime import date
 
 from keyfold import Delete, Entity, Get, Index, Key, Put, Query, Scan, Table, Update, attr
 
+DUE = date(2026, 1, 1)
+
 by_title = Index("ByTitle", key=Key("title_key"))
 table = Table("Library", key=Key("pk", "sk"), indexes=[by_title])
 
