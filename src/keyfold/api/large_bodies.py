@@ -76,10 +76,10 @@ def _resume_collections() -> None:
         _paused -= 1
         if _paused > 0:
             return
-        if gc.get_freeze_count() == 0:
-            # Makes everything old at once: the collector would go through it three times.
-            gc.freeze()
-            gc.unfreeze()
+        # Makes everything old at once: the collector would go through it twice before it is. What a
+        # server has frozen gets old as well, which makes full collections longer, but they are rare.
+        gc.freeze()
+        gc.unfreeze()
         gc.enable()
 
 

@@ -32,6 +32,7 @@ _REFUSAL_SECONDS = 2.0
 # How long a client may take to end TLS after the server has.
 _SHUTDOWN_SECONDS = 1.0
 _RETRY_SECONDS = 0.5
+_MOST_UNSENT_BYTES = 1 << 17
 _LOG_SECONDS = 60.0
 _MOST_DISCARDED_BYTES = 1 << 20
 
@@ -116,6 +117,7 @@ class Acceptor:
                 self._retrying = self._loop.call_later(_RETRY_SECONDS, self._accept_again)
                 return
             client.setblocking(False)  # noqa: FBT003 - its only parameter
+            _limit_unsent(client)
             self._connect(client)
 
     def _accept_again(self) -> None:
@@ -212,6 +214,12 @@ class Acceptor:
         if now - self._logged_at.get(message, -_LOG_SECONDS) >= _LOG_SECONDS:
             self._logged_at[message] = now
             _logger.warning(message, *values)
+
+
+def _limit_unsent(client: socket.socket) -> None:
+    """Let the system buffer little of what a client does not read; it would be some megabytes."""
+    with suppress(OSError, AttributeError):
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _MOST_UNSENT_BYTES)
 
 
 class RefusedConnection(asyncio.Protocol):

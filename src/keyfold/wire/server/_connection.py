@@ -49,6 +49,7 @@ class ServerConnection(RequestInput):
         "_is_last",
         "_is_pumping",
         "_output",
+        "_reads_long",
         "_refusal",
         "_request",
         "_started",
@@ -69,6 +70,8 @@ class ServerConnection(RequestInput):
         self._is_answering = self._is_pumping = self._is_closing = False
         # Whether no request follows the one that was answered.
         self._is_last = False
+        # Whether the last of its requests was a read for a thread.
+        self._reads_long = False
         # How much is counted for the answer, and for the request that is being carried out.
         self._held_answer_bytes = self._work_bytes = 0
         self.peer = ""
@@ -277,13 +280,18 @@ class ServerConnection(RequestInput):
         call = self._call = prepared.call
         if prepared.answer is not None:
             self._answer(prepared.answer)
-        elif call is not None and not self._state.scheduler.run(call, self._finish, self):
-            self._answer(answer_unavailable(_TOO_MANY))
+        elif call is not None:
+            # A read that follows a long one is not tried on the event loop first.
+            call.runs_aside = call.runs_aside or self._reads_long
+            if not self._state.scheduler.run(call, self._finish, self):
+                self._reads_long = call.runs_aside
+                self._answer(answer_unavailable(_TOO_MANY))
 
     def _finish(self, outcome: Outcome) -> None:
         call, request = self._call, self._request
         assert call is not None and request is not None  # noqa: PT018 - set by `_begin`
         if isinstance(outcome, bytes):
+            self._reads_long = call.runs_aside and len(outcome) >= LARGE_BODY_BYTES
             if self._state.metrics is not None and call.consumed is not None:
                 self._state.metrics.note_capacity(call.operation, call.consumed)
             self._answer(answer_call(call, outcome, request.headers))

@@ -39,7 +39,9 @@ _ABOUT_ITEMS = names_where(lambda each: each.returns_items)
 _RETURNING = ("ReturnValues", "ReturnValuesOnConditionCheckFailure", "TransactItems")
 
 _MAX_GROUP = 500
-_SEARCH_THREADS = 4
+# Python runs one of them at a time, and SQLite gives the interpreter up for each row. With four, pages
+# took longer in total than with two, and the event loop had to wait for its turn among five.
+_SEARCH_THREADS = 2
 _METADATA_THREADS = 2
 _ANSWER_THREADS = 1
 # How long the writes of one commit may take together; those that remain share the next one.
@@ -193,6 +195,7 @@ class Scheduler:
             if not isinstance(outcome, NeedsThread):
                 done(outcome)
                 return True
+            call.runs_aside = True
         if self.is_full or (self._is_short_of_memory() and _may_return_items(call)):
             return False
         job = _Job(call, done)
