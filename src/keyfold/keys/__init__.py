@@ -18,7 +18,7 @@ KeySpan(low='O#01JWMCKG000000000000000000#', high='O#7ZZZZZZZZZZZZZZZZZZZZZZZZZ$
 from __future__ import annotations
 
 from keyfold.keys._annotations import format_for
-from keyfold.keys._collisions import can_fit, find_collision
+from keyfold.keys._collisions import begins_like, can_fit, find_collision
 from keyfold.keys._formats import PartFormat, PartRefused
 from keyfold.keys._globs import Glob, GlobPiece, NamedPart, Wildcard, find_globs, is_free_text
 from keyfold.keys._templates import (
@@ -45,6 +45,7 @@ __all__ = [
     "Ulid",
     "UlidSource",
     "Wildcard",
+    "begins_like",
     "can_fit",
     "find_collision",
     "find_globs",

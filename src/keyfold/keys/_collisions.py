@@ -7,7 +7,7 @@ product of two automata finds the shortest text that both accept.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import assert_never
 
 from keyfold.keys._globs import Pieces, Wildcard
@@ -41,6 +41,29 @@ def find_collision(
             return None
         found.append(text)
     return tuple(found)
+
+
+def begins_like(template: KeyTemplate, other: KeyTemplate, known: Collection[str]) -> bool:
+    """Return whether some key of a template has the prefix that a query for the other's keys has.
+
+    `known` are the fields of the other template that the query knows.
+
+    >>> order = KeyTemplate.from_types("O#{order}", {"order": str}, owner="Order")
+    >>> offer = KeyTemplate.from_types("O#{offer}#X", {"offer": str}, owner="Offer")
+    >>> begins_like(offer, order, ()), begins_like(order, offer, ("offer",))
+    (True, False)
+    """
+    transitions: _Transitions = [[]]
+    for part in other.parts:
+        _append(transitions, shape_of_text(part.before))
+        if part.name not in known:
+            _append(transitions, shape_of_text(part.head))
+            break
+        _append(transitions, part.shape)
+    else:
+        _append(transitions, shape_of_text(other.tail))
+    transitions[-1].append((ANYTHING, len(transitions) - 1))
+    return _find_common_text(_build_transitions(template), transitions) is not None
 
 
 def can_fit(template: KeyTemplate, pieces: Pieces) -> bool:

@@ -67,10 +67,19 @@ class Rule:
     @property
     def why(self) -> str:
         """Why the problem matters, in one sentence."""
-        return inspect.getdoc(self.check) or ""
+        return " ".join((inspect.getdoc(self.check) or "").split())
 
 
-FAMILIES = ("ignores", "patterns", "pattern_writes")
+FAMILIES = (
+    "hot_keys",
+    "ignores",
+    "index_use",
+    "indexes",
+    "key_order",
+    "keys",
+    "pattern_writes",
+    "patterns",
+)
 
 _RULES: dict[str, Rule] = {}
 
