@@ -26,7 +26,10 @@ REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
 # What the chosen tests read of the repository.
 _COPIED = ("src", "tests", "README.md", "docs", "scripts", "examples")
-_PYTEST = ("-n", "0", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.node_ids")
+_PYTEST = (
+    *("-n", "0", "-q", "-p", "no:cacheprovider"),
+    *("-p", "tests.mutants.pytest_plugin", "--hypothesis-profile=mutants"),
+)
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +88,25 @@ def test_a_file_of_another_owner_is_refused(path: Path, monkeypatch: pytest.Monk
 
 
 def test_missing_files_and_other_kinds_of_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(KeysUnusable, match="cannot be read: No such file"):
-        read_keys(str(tmp_path / "absent.toml"))
-    with pytest.raises(KeysUnusable, match="it is not a file"):
-        read_keys(str(tmp_path))
     os.mkfifo(tmp_path / "pipe", 0o600)
-    with pytest.raises(KeysUnusable, match="it is not a file"):
-        read_keys(str(tmp_path / "pipe"))
+    for path, problem in (
+        (tmp_path / "absent.toml", "it cannot be read: No such file or directory. {creates}"),
+        (tmp_path, "it is not a file. {name}"),
+        (tmp_path / "pipe", "it is not a file. {name}"),
+    ):
+        with pytest.raises(KeysUnusable) as refused:
+            read_keys(str(path))
+        shown = problem.format(
+            creates="`keyfold keys add` creates one.",
+            name="Name one that `keyfold keys add` created.",
+        )
+        assert str(refused.value) == f"{path}: {shown} [keys-unusable]"
+
+
+def test_a_long_file_is_read_to_its_end(path: Path) -> None:
+    write_keys(path, *(block(f"KEY{number}") for number in range(2_000)))
+    assert path.stat().st_size > 1 << 17
+    assert len(read_keys(str(path))) == 2_000
 
 
 @pytest.mark.parametrize(
@@ -167,6 +179,7 @@ def test_a_key_is_added_to_a_file_that_only_its_owner_can_read(path: Path) -> No
     assert read_keys(str(path)) == {made.access_key: made}
     assert made.access_key.startswith("AKIA")
     assert (len(made.access_key), len(made.secret), made.token) == (20, 40, None)
+    assert made.created == NOW.replace(microsecond=0)
     assert list(path.parent.iterdir()) == [path], "no temporary file is left behind"
 
 
@@ -176,6 +189,32 @@ def test_a_rotated_key_has_the_same_rights() -> None:
     assert (new.name, new.roles, new.ids) == (old.name, old.roles, old.ids)
     assert new.access_key.startswith("ASIA")
     assert len({old.access_key, new.access_key, old.secret, new.secret, old.token, new.token}) == 6
+    later = NOW + timedelta(days=1)
+    for key in (old, new, renew_key(old, now=later)):
+        assert (len(key.secret), len(key.token or "")) == (40, 80)
+    assert renew_key(old, now=later).created == later.replace(microsecond=0)
+
+
+def test_keys_are_written_as_a_person_would(path: Path) -> None:
+    made = AccessKey("AKIA.1", "s\\x", "ada", roles=("a", "b"), ids={"user": "ä\t", "x.y": '"'})
+    admin = AccessKey("B", "t", "bob", is_admin=True, is_disabled=True, created=NOW)
+    policy = AccessKey("C", "u", "eve", policy="eve.json", token="v")
+    with changing_keys(str(path)) as keys:
+        keys.update({each.access_key: each for each in (made, admin, policy)})
+    heading, *blocks = path.read_text("utf-8").split("\n\n")
+    assert heading.startswith("# Access keys, written by `keyfold keys`, which drops comments.")
+    assert blocks == [
+        (
+            '[keys."AKIA.1"]\nname = "ada"\nrole = ["a", "b"]\n'
+            'ids = {user = "ä\\U00000009", "x.y" = "\\""}\nsecret = "s\\\\x"'
+        ),
+        (
+            '[keys.B]\nname = "bob"\nadmin = true\ndisabled = true\n'
+            'created = 2026-11-15T12:30:15.000999+00:00\nsecret = "t"'
+        ),
+        '[keys.C]\nname = "eve"\npolicy = "eve.json"\nsecret = "u"\ntoken = "v"\n',
+    ]
+    assert read_keys(str(path)) == {each.access_key: each for each in (made, admin, policy)}
 
 
 def test_a_change_that_fails_changes_nothing(path: Path) -> None:
@@ -292,8 +331,24 @@ def test_only_drafts_are_removed(path: Path) -> None:
         each.touch()
     left = path.with_name(".keys.toml.0123456789abcdef")
     left.touch()
+    stuck = path.with_name(".keys.toml.aaaaaaaaaaaaaaaa")
+    stuck.mkdir()
     revoke(path, "A")
-    assert {*path.parent.iterdir()} == {path, *others}
+    assert {*path.parent.iterdir()} == {path, stuck, *others}
+
+
+def test_a_draft_is_secret_from_its_first_byte(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_keys(path, block("A"))
+    with monkeypatch.context() as patched:
+        fail_at(patched, 1, Killed)
+        before = os.umask(0)
+        try:
+            with pytest.raises(Killed):
+                revoke(path, "A")
+        finally:
+            os.umask(before)
+    (draft,) = set(path.parent.iterdir()) - {path}
+    assert draft.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("mode", [0o400, 0o600, 0o700])

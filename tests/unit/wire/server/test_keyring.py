@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -14,6 +15,7 @@ from keyfold.wire.server import _keyring, _watched_files
 from keyfold.wire.server._authorizers import AdminAuthorizer, Authorizer
 from keyfold.wire.server._key_file import AccessKey, changing_keys, make_key
 from keyfold.wire.server._keyring import GRACE_SECONDS, Keyring
+from keyfold.wire.server._watched_files import find_file_state, watch_file
 from tests.unit.wire.server.http import Clock
 from tests.unit.wire.server.signing import admit_all, block, write_keys
 
@@ -94,7 +96,9 @@ def test_keys_of_a_file_that_becomes_unusable_are_refused_after_a_grace(
     assert finds(keyring, "A", "B", "C") == ["A"]
     time.now += 0.1
     assert finds(keyring, "A", "B", "C") == []
-    assert "it has become unusable. The log says why." in str(keyring.find_fault("A"))
+    assert str(keyring.find_fault("A")) == (
+        f"{path}: it has become unusable. The log says why. [keys-unusable]"
+    )
     first, last = caplog.records
     assert (first.name, first.levelname) == ("keyfold.server", "ERROR")
     assert first.getMessage().startswith(str(path))
@@ -181,7 +185,7 @@ def test_a_file_that_cannot_be_opened_for_a_while_is_read_without_a_change(
 ) -> None:
     write_keys(path, block("A"), block("B"))
     time = Clock()
-    keyring = Keyring(str(path), admit_all, monotonic=time)
+    keyring = Keyring(str(path), admit_all, monotonic=time, clock=lambda: inf)
     revoke = path.with_name("without-a")
     write_keys(revoke, block("B"))
 
@@ -192,8 +196,16 @@ def test_a_file_that_cannot_be_opened_for_a_while_is_read_without_a_change(
         patched.setattr(os, "open", fail)
         revoke.replace(path)
         assert finds(keyring, "A", "B") == []
-    time.now += 1
-    assert finds(keyring, "A", "B") == ["B"]
+    with mock.patch.object(_keyring, "watch_file", wraps=watch_file) as watch:
+        for _ in range(3):
+            assert finds(keyring, "A", "B") == []
+        assert watch.call_count == 0, "it is tried once a second"
+        time.now += 1
+        assert finds(keyring, "A", "B") == ["B"]
+        assert watch.call_count == 1
+        time.now += 100
+        assert finds(keyring, "A", "B") == ["B"]
+        assert watch.call_count == 1, "a file that is usable is only looked at"
 
 
 def set_in_place(path: Path, content: str) -> None:
@@ -253,6 +265,55 @@ def test_a_change_without_any_trace_is_noticed_while_the_file_is_new(
 def test_the_file_must_be_usable_at_the_start(path: Path) -> None:
     with pytest.raises(KeysUnusable, match="No such file"):
         Keyring(str(path), admit_all)
+
+
+def refuse_roles(key: AccessKey, policy: str | None) -> Authorizer:
+    if key.roles:
+        raise KeysUnusable(str(policy), f"it has role {key.roles[0]}", "Fix it.")
+    return AdminAuthorizer()
+
+
+def test_every_key_must_be_usable_at_the_start(path: Path) -> None:
+    write_keys(path, block("A"), block("B", more='role = "x"'))
+    with pytest.raises(KeysUnusable, match="it has role x"):
+        Keyring(str(path), refuse_roles)
+
+
+def test_a_key_without_usable_rights_does_not_affect_the_others(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_keys(path, block("A"))
+    keyring = Keyring(str(path), refuse_roles)
+    disabled = block("C", more="admin = true\ndisabled = true")
+    replace_file(path, block("B", SECRET, 'role = "x"'), disabled, block("A"), block("D"))
+    assert finds(keyring, "A", "B", "C", "D") == ["A", "D"]
+    assert keyring.find_fault("B") is None
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert record.getMessage() == (
+        "None: it has role x. Fix it. [keys-unusable] "
+        "Until then, requests with this key are refused."
+    )
+
+
+def test_one_check_serves_for_all_calls_that_share_it(path: Path) -> None:
+    write_keys(path, block("A"), block("B"))
+    keyring = Keyring(str(path), admit_all, clock=lambda: inf)
+    with mock.patch.object(_keyring, "find_file_state", wraps=find_file_state) as check:
+
+        def count(*access_keys: str, is_shared: bool) -> int:
+            check.reset_mock()
+            for each in access_keys:
+                assert keyring.find(each, is_shared=is_shared) is not None
+            return check.call_count
+
+        assert count("A", "B", "A", is_shared=False) == 3
+        # Of each key, since the files of another one may be others.
+        assert count("A", "B", "A", "B", "A", is_shared=True) == 2
+        assert count("A", "B", is_shared=True) == 0
+        assert count("A", is_shared=False) == 1
+        keyring.end_sharing()
+        assert count("A", "A", is_shared=True) == 1
 
 
 def test_the_rights_of_a_key_are_prepared_once(path: Path) -> None:
@@ -322,3 +383,15 @@ def test_a_changed_policy_is_read_again(path: Path, caplog: pytest.LogCaptureFix
     policy.write_text("4444", "utf-8")
     assert text_of() == "4444"
     assert SECRET not in caplog.text
+
+
+def test_a_pipe_in_place_of_a_file_is_neither_read_nor_waited_for(path: Path) -> None:
+    os.mkfifo(path, 0o600)
+    watched = watch_file(str(path), inf)
+    assert watched.fingerprint is None
+    assert watched.state == find_file_state(str(path)) is not None
+
+
+def test_a_file_that_is_not_there_has_neither_state_nor_fingerprint(path: Path) -> None:
+    watched = watch_file(str(path), 0.0)
+    assert (watched.path, watched.state, watched.fingerprint) == (str(path), None, None)
