@@ -2,7 +2,9 @@
 
 `units` says what a read or write of some bytes costs, `index_writes` what a change of an item costs
 in an index, `partitions` how many partitions there are and what each sustains, and `throttling`
-when a rate is exceeded. Nothing here knows a table's rows or the time.
+when a rate is exceeded. `throughput_model` puts them together: which of the requests of a table are
+refused, by partitions that are split as they get hot (`key_ranges`). Nothing here knows a table's
+rows, and times are passed in.
 
 >>> from keyfold.capacity import read_units, write_units
 >>> read_units(9_000, is_consistent=False), write_units(1_500)
@@ -12,6 +14,7 @@ when a rate is exceeded. Nothing here knows a table's rows or the time.
 from __future__ import annotations
 
 from keyfold.capacity.index_writes import EntryChange, IndexWrite, find_index_write
+from keyfold.capacity.key_ranges import KeyRange, place_key
 from keyfold.capacity.partitions import (
     ON_DEMAND_UNITS,
     PARTITION_BYTES,
@@ -28,6 +31,13 @@ from keyfold.capacity.throttling import (
     take,
     throttling_reason,
 )
+from keyfold.capacity.throughput_model import (
+    ACCOUNT_UNITS,
+    Refusal,
+    ResourceLimits,
+    ThroughputModel,
+)
+from keyfold.capacity.touches import KeyLayout, Touch, find_index_touches
 from keyfold.capacity.units import (
     READ_UNIT_BYTES,
     TRANSACTION_FACTOR,
@@ -39,6 +49,7 @@ from keyfold.capacity.units import (
 )
 
 __all__ = [
+    "ACCOUNT_UNITS",
     "BURST_SECONDS",
     "ON_DEMAND_UNITS",
     "PARTITION_BYTES",
@@ -48,13 +59,21 @@ __all__ = [
     "WRITE_UNIT_BYTES",
     "EntryChange",
     "IndexWrite",
+    "KeyLayout",
+    "KeyRange",
     "LimitType",
+    "Refusal",
+    "ResourceLimits",
+    "ThroughputModel",
     "TokenBucket",
+    "Touch",
     "UnitKind",
     "count_partitions",
+    "find_index_touches",
     "find_index_write",
     "new_bucket",
     "partition_units_per_second",
+    "place_key",
     "read_units",
     "refill",
     "scan_units",

@@ -19,6 +19,7 @@ EXAMPLES = (
     "keyfold serve shop.db --table shop.tables:market",
     "keyfold serve shop.db --buckets exports",
     "keyfold serve shop.db --expiry-grace 30m",
+    "keyfold serve --memory --throttling partitions",
     "keyfold serve shop.db --tls-cert cert.pem --tls-key key.pem",
     "keyfold serve shop.db --auth keys.toml --table shop.tables:market",
     "keyfold serve shop.db --allow-host host.docker.internal",
@@ -68,6 +69,14 @@ def serve(
             metavar="YEAR",
         ),
     ] = "2026",
+    throttling: Annotated[
+        str | None,
+        typer.Option(
+            help="Refuse requests as DynamoDB would, by the throughput of partitions, tables and the "
+            "account: partitions. By default, only on-demand maximums are enforced.",
+            metavar="MODEL",
+        ),
+    ] = None,
     tls_cert: Annotated[
         Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS instead of HTTP.")
     ] = None,
@@ -156,6 +165,7 @@ def serve(
     from keyfold.api.wordings import check_wording
     from keyfold.cli._ids import read_ids
     from keyfold.cli._tables import find_project, find_tables
+    from keyfold.engine.engine import check_throttling
     from keyfold.store import make_write_checks
     from keyfold.wire.server._browsers import BrowserRules, check_exposure
     from keyfold.wire.server._process import ProcessSettings, run_server
@@ -188,6 +198,7 @@ def serve(
         # With keys, the dates are a part of what is verified.
         check_dates=check_dates and auth is None,
         wording=check_wording(wording),
+        throttling=check_throttling(throttling),
     )
     declared = [found for path in table or () for found in find_tables(None, path)]
     checks = make_write_checks(declared)

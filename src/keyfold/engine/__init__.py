@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from keyfold.api import TableKeyNames
 from keyfold.api.wordings import Wording
-from keyfold.engine.engine import Engine
+from keyfold.engine.engine import Engine, Throttling
 from keyfold.engine.file_copies import FileCopy, backup_file, restore_file
 from keyfold.engine.insights.hot_keys import HotKey
 from keyfold.engine.items.deadlines import NO_DEADLINE, Deadline
@@ -28,6 +28,7 @@ __all__ = [
     "NeedsThread",
     "Problem",
     "TableKeyNames",
+    "Throttling",
     "Wording",
     "backup_file",
     "restore_file",

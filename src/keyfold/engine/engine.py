@@ -60,6 +60,8 @@ from keyfold.errors import (
 )
 
 MEMORY = ":memory:"
+# By what requests are refused, besides on-demand maximums.
+Throttling = Literal["partitions"]
 NO_CHECKS: Mapping[str, WriteCheck] = MappingProxyType({})
 
 # A table may change again while an operation is retried; to exhaust the attempts, it would have
@@ -135,6 +137,7 @@ class Engine:
         buckets: str | os.PathLike[str] | None = None,
         write_checks: Mapping[str, WriteCheck] | None = None,
         wording: Wording = "2026",
+        throttling: Throttling | None = None,
     ) -> Self:
         """Open a file, creating it if needed; `":memory:"` keeps everything in this process.
 
@@ -153,6 +156,8 @@ class Engine:
         `write_checks` decide which writes to the tables with these names are accepted;
         `keyfold.store.make_write_checks` makes them from declarations. `wording` is that of errors
         about requests: DynamoDB's of today, or `"2025"` for that of all regions until June 2026.
+        `throttling="partitions"` refuses requests as DynamoDB would, by the throughput of partitions,
+        tables and accounts; without it, only on-demand maximums are enforced.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer, FileOlder,
         FileDamaged, FileBusy.
@@ -192,6 +197,7 @@ class Engine:
                 buckets=folder,
                 write_checks=_check_write_checks(write_checks),
                 wording=check_wording(wording),
+                throttling=check_throttling(throttling),
             )
         except BaseException:
             storage.close()
@@ -213,9 +219,14 @@ class Engine:
         buckets: Path | None = None,
         write_checks: Mapping[str, WriteCheck] = NO_CHECKS,
         wording: Wording = "2026",
+        throttling: Throttling | None = None,
     ) -> Self:
         storage.use_clock(clock)
-        monitors = UsageMonitors(clock, lambda name: context.table_arn(name))  # noqa: PLW0108 - the context is created later
+
+        def table_arn(name: str) -> str:
+            return context.table_arn(name)  # the context is created later
+
+        monitors = UsageMonitors(clock, table_arn, has_partitions=throttling == "partitions")
         catalog = Catalog(storage, monitors, write_checks)
         folders = Buckets(buckets)
         jobs = Jobs(storage, clock, folders, write_checks)
@@ -544,6 +555,13 @@ def _check_seconds(option: str, value: float | None, minimum: float) -> None:
     if isinstance(value, int | float) and minimum <= value <= threading.TIMEOUT_MAX:
         return
     raise OptionInvalid(option, value, f"Give a number of seconds, {minimum:g} or more.")
+
+
+def check_throttling(throttling: str | None) -> Throttling | None:
+    """Return the option; raises OptionInvalid."""
+    if throttling is None or throttling == "partitions":
+        return throttling
+    raise OptionInvalid("throttling", throttling, 'Give "partitions", or omit it.')
 
 
 def _check_durability(path: str, durability: Durability | None) -> Durability:

@@ -169,6 +169,10 @@ class ProvisionedThroughputExceededException(ServiceError):
     """The table's provisioned capacity is exceeded for now."""
 
 
+class RequestLimitExceeded(ServiceError):
+    """The account's quota of throughput for on-demand tables is exceeded for now."""
+
+
 class DuplicateItemException(ServiceError):
     """The item to insert already exists."""
 
@@ -264,7 +268,7 @@ class ReplicaNotFoundException(ServiceError):
 
 
 class ThrottlingException(ServiceError):
-    """The maximum throughput set for an on-demand table or index is exceeded for now."""
+    """The throughput of an on-demand table, an index or a partition of it is exceeded for now."""
 
     namespace = "com.amazon.coral.availability"
 

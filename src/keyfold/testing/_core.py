@@ -14,7 +14,7 @@ from keyfold.api import WriteCheck
 from keyfold.api.bodies import parse_body
 from keyfold.api.wordings import Wording
 from keyfold.clocks import read_duration
-from keyfold.engine import Engine
+from keyfold.engine import Engine, Throttling
 from keyfold.errors import OptionInvalid
 from keyfold.testing._batches import add_leftovers, count_members, is_acceptable, split
 from keyfold.testing._clock import Clock
@@ -55,6 +55,7 @@ class Core:
         buckets: str | os.PathLike[str] | None = None,
         tables: Sequence[Table] = (),
         wording: Wording = "2026",
+        throttling: Throttling | None = None,
     ) -> None:
         self.clock = clock
         self.region = region
@@ -62,6 +63,7 @@ class Core:
         self._write_checks = _make_write_checks(tables, clock) if tables else None
         self._shard_records = shard_records
         self._wording: Wording = wording
+        self._throttling: Throttling | None = throttling
         self._sleep = sleep
         self.engine = self._open_engine(self._write_checks)
         self.injector = FaultInjector(faults)
@@ -198,6 +200,7 @@ class Core:
             shard_records=self._shard_records,
             write_checks=write_checks,
             wording=self._wording,
+            throttling=self._throttling,
         )
 
     def _make_replica(self) -> Replica | None:

@@ -22,6 +22,7 @@ from keyfold.testing._service import Service
 
 if TYPE_CHECKING:
     from keyfold.api.wordings import Wording
+    from keyfold.engine import Throttling
     from keyfold.model import Table
     from keyfold.testing._core import Core
 
@@ -47,11 +48,13 @@ class Activation:
         buckets: str | os.PathLike[str] | None,
         tables: Sequence[Table],
         wording: Wording,
+        throttling: Throttling | None,
     ) -> None:
         self._clock, self._faults = clock, faults
         self._shard_records, self._buckets = shard_records, buckets
         self._region, self._sleep, self._tables = region, sleep, tables
         self._wording: Wording = wording
+        self._throttling: Throttling | None = throttling
         self._entered: list[Core] = []
 
     def __enter__(self) -> Service:
@@ -69,6 +72,7 @@ class Activation:
             buckets=self._buckets,
             tables=self._tables,
             wording=self._wording,
+            throttling=self._throttling,
         )
         try:
             active.enter(core)
@@ -110,6 +114,7 @@ class Activation:
             buckets=self._buckets,
             tables=self._tables,
             wording=self._wording,
+            throttling=self._throttling,
         )
 
     def _decorate_class(self, target: type) -> type:
@@ -178,6 +183,7 @@ def dynamodb(
     buckets: str | os.PathLike[str] | None = None,
     tables: Sequence[Table] = (),
     wording: Wording = "2026",
+    throttling: Throttling | None = None,
 ) -> Activation: ...
 def dynamodb(
     target: Any = None,
@@ -191,6 +197,7 @@ def dynamodb(
     buckets: str | os.PathLike[str] | None = None,
     tables: Sequence[Table] = (),
     wording: Wording = "2026",
+    throttling: Throttling | None = None,
 ) -> Any:
     """Redirect all DynamoDB clients and resources of this process to an in-memory engine.
 
@@ -218,7 +225,8 @@ def dynamodb(
     clients await asyncio.sleep). `buckets` is a folder whose subfolders stand for S3 buckets, for
     exports, imports and bulk operations. Writes to `tables` that do not fit their declarations are
     refused, as `keyfold serve --table` refuses them. `wording` is that of errors about requests, as
-    in `Engine.open`.
+    in `Engine.open`, and so is `throttling`: with "partitions", hot keys are throttled, by the
+    service's clock.
 
     Raises OptionInvalid.
     """
@@ -235,5 +243,6 @@ def dynamodb(
         buckets=buckets,
         tables=tables,
         wording=wording,
+        throttling=throttling,
     )
     return activation if target is None else activation(cast("Callable[..., Any]", target))

@@ -1,4 +1,7 @@
-"""Usage monitoring of tables: throttling to on-demand maximums, and counting of hot keys.
+"""Usage monitoring of tables: throttling, and counting of hot keys.
+
+On-demand maximums are always enforced; provisioned throughput, partitions and the account's quota
+if the engine was opened with `throttling="partitions"`. `keyfold.capacity` has the model.
 
 Few tables need it. One that does has a `UsageMonitor`, to which the ordinary paths of reads and
 writes report; the fast paths leave such tables to them, so that all other tables pay nothing.
@@ -8,22 +11,20 @@ Counts are per process, and start from zero with it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from keyfold.capacity import TokenBucket, UnitKind, new_bucket, refill, take, throttling_reason
+from keyfold.capacity import KeyLayout, ResourceLimits, ThroughputModel, Touch, UnitKind
 from keyfold.clocks import Clock
 from keyfold.engine.insights.hot_keys import HotKey, KeyCounter
-from keyfold.errors import ThrottlingException
+from keyfold.engine.insights.throttling_errors import throttling_error
 from keyfold.values import Item, restore_binaries
 
 View = Literal["partition", "item"]
 
 ACCESSED_AND_THROTTLED = "ACCESSED_AND_THROTTLED_KEYS"
-
-_EXCEEDED = "Throughput exceeds the maximum OnDemandThroughput configured on table or index"
 
 
 class CountedKeyNames(NamedTuple):
@@ -36,7 +37,10 @@ class CountedKeyNames(NamedTuple):
 class UsagePlan(NamedTuple):
     """What to monitor, by the name of the index; "" is the table."""
 
-    maximums: Mapping[tuple[str, UnitKind], int]
+    # Those of the table and its global indexes; local ones share the table's.
+    limits: Mapping[str, ResourceLimits]
+    # The keys by which they are partitioned; empty if partitions are not simulated.
+    layouts: Mapping[str, KeyLayout]
     insights: Mapping[str, str]
     keys: Mapping[str, CountedKeyNames]
 
@@ -58,58 +62,87 @@ class UsageMonitor:
     def __init__(self, plan: UsagePlan, arn: str, clock: Clock) -> None:
         self._arn, self._clock = arn, clock
         self._lock = threading.Lock()
-        self._buckets: dict[tuple[str, UnitKind], TokenBucket] = {}
         self._key_counts: dict[str, _KeyCounts] = {}
         self.plan = plan
+        self.has_partitions = bool(plan.layouts)
+        self._model = ThroughputModel(plan.limits, clock(), has_partitions=self.has_partitions)
         self.update_plan(plan)
 
     def update_plan(self, plan: UsagePlan) -> None:
-        """Switch to another plan; maximums and counts that it has too keep their state."""
+        """Switch to another plan; limits and counts that it has too keep their state."""
         with self._lock:
             self.plan = plan
-            now, before = self._clock(), self._buckets
-            self._buckets = {
-                resource: before[resource]
-                if resource in before and before[resource].units_per_second == maximum
-                else new_bucket(maximum, now)
-                for resource, maximum in plan.maximums.items()
-            }
+            self._model.update(plan.limits, self._clock())
             self._key_counts = {
                 name: self._key_counts.get(name, _KeyCounts()) for name in plan.insights
             }
 
     def admit(self, kind: UnitKind, index: str, key: Item | None) -> None:
-        """Raise ThrottlingException if a maximum is exhausted, and count `key` as throttled.
+        """Raise a throttling error if a limit is exceeded, and count `key` as throttled.
 
-        A write uses the table and every index, a read one of them.
+        A write uses the table, and may use every index. A read uses one of them. Without a key, it
+        is a scan.
         """
-        if not self._buckets:
-            return
-        with self._lock:
-            now = self._clock()
-            for (name, limited), bucket in self._buckets.items():
-                if limited == kind and (kind == "Write" or name == index):
-                    refilled = self._buckets[name, kind] = refill(bucket, now)
-                    if refilled.is_empty:
-                        self._count(name, key, throttled=True)
-                        raise self._exceeded(kind, name)
+        if self._model.is_limited:
+            name = self._owner(index)
+            self._check(kind, name, self._place(name, key), key)
 
-    def _exceeded(self, kind: UnitKind, name: str) -> ThrottlingException:
-        limit = "MaxOnDemandThroughputExceeded"
-        reason = throttling_reason("Index" if name else "Table", kind, limit)
-        resource = f"{self._arn}/index/{name}" if name else self._arn
-        reasons = [{"reason": reason, "resource": resource}]
-        return ThrottlingException(_EXCEEDED, {"throttlingReasons": reasons})
+    def admit_touches(self, touches: Sequence[Touch], key: Item | None) -> None:
+        """Raise a throttling error if an index cannot take a write; count `key` as throttled."""
+        for touch in touches:
+            self._check("Write", touch.name, touch.place, key)
 
-    def use(self, kind: UnitKind, units: Mapping[str, float]) -> None:
-        """Subtract the units that a request consumed of the table ("") and of each index."""
-        if not self._buckets:
-            return
+    def _check(self, kind: UnitKind, name: str, place: bytes | None, key: Item | None) -> None:
         with self._lock:
-            for name, consumed in units.items():
-                bucket = self._buckets.get((name, kind))
-                if bucket is not None:
-                    self._buckets[name, kind] = take(bucket, consumed)
+            refusal = self._model.check(kind, name, place, self._clock())
+            if refusal is None:
+                return
+            self._count(refusal.name, key, throttled=True)
+            is_on_demand = self.plan.limits[refusal.name].units is None
+        raise throttling_error(refusal, self._arn, is_on_demand=is_on_demand)
+
+    def _owner(self, index: str) -> str:
+        """Return the name of the index, or that of the table for a local one."""
+        return index if index in self.plan.limits else ""
+
+    def _place(self, name: str, key: Item | None) -> bytes | None:
+        if key is None or not self.has_partitions:
+            return None
+        layout = self.plan.layouts[name]
+        # A statement may name only some attributes of a partition key.
+        return layout.place(key) if all(each in key for each in layout.partition) else None
+
+    def use_read(self, index: str, key: Item | None, units: float) -> None:
+        """Subtract the units that a read of the table (""), or of an index, consumed."""
+        if self._model.is_limited:
+            name = self._owner(index)
+            self._use("Read", [Touch(name, self._place(name, key), units)])
+
+    def find_touches(
+        self,
+        key: Item | None,
+        units: Mapping[str, float],
+        changes: Mapping[str, Sequence[Touch]],
+    ) -> list[Touch]:
+        """Return where a write consumes its units: first in the table, then in global indexes.
+
+        `units` are by name; `changes` are the touches of global indexes, if there are partitions.
+        """
+        own = sum(each for name, each in units.items() if not self._owner(name))
+        touches = [Touch("", self._place("", key), own)]
+        for name, each in units.items():
+            if self._owner(name):
+                touches += changes[name] if self.has_partitions else [Touch(name, None, each)]
+        return touches
+
+    def use_write(self, touches: Sequence[Touch]) -> None:
+        """Subtract the units that a write consumed."""
+        if self._model.is_limited:
+            self._use("Write", touches)
+
+    def _use(self, kind: UnitKind, touches: Sequence[Touch]) -> None:
+        with self._lock:
+            self._model.take(kind, touches, self._clock())
 
     def count(self, index: str, items: Iterable[Item]) -> None:
         """Count the access to items, or keys, through an index or the table ("")."""
@@ -151,8 +184,11 @@ class UsageMonitor:
 class UsageMonitors:
     """The monitors of one engine, kept while the catalog's cache of their tables is dropped."""
 
-    def __init__(self, clock: Clock, table_arn: Callable[[str], str]) -> None:
+    def __init__(
+        self, clock: Clock, table_arn: Callable[[str], str], *, has_partitions: bool = False
+    ) -> None:
         self._clock, self._table_arn = clock, table_arn
+        self._has_partitions = has_partitions
         self._by_id: dict[str, UsageMonitor] = {}
         self._lock = threading.Lock()
 
@@ -161,7 +197,7 @@ class UsageMonitors:
 
         It is created, updated or dropped as the body says.
         """
-        plan = plan_usage(body)
+        plan = plan_usage(body, has_partitions=self._has_partitions)
         with self._lock:
             if plan is None:
                 self._by_id.pop(body["id"], None)
@@ -180,34 +216,62 @@ class UsageMonitors:
             self._by_id.pop(table_id, None)
 
 
-def plan_usage(body: Mapping[str, Any]) -> UsagePlan | None:
+def plan_usage(body: Mapping[str, Any], *, has_partitions: bool = False) -> UsagePlan | None:
     """Return what to monitor for a table, or None, as for most tables."""
     insights: dict[str, str] = {
         name: each["mode"] for name, each in body.get("insights", {}).items() if each["is_enabled"]
     }
-    maximums: dict[tuple[str, UnitKind], int] = {}
-    if body["billing_mode"] == "PAY_PER_REQUEST":
-        given = [("", body["settings"].get("OnDemandThroughput"))]
-        given += [(each["name"], each.get("on_demand")) for each in body["indexes"]]
-        for name, throughput in given:
-            units: dict[str, int] = throughput or {}
-            for kind, member in _MEMBERS:
-                maximum = units.get(member, -1)
-                if maximum > 0:
-                    maximums[name, kind] = maximum
-    if not insights and not maximums:
+    settings, mode = body["settings"], body["billing_mode"]
+    limits = {
+        "": _read_limits(
+            mode, body["throughput"], settings.get("WarmThroughput"), settings.get(_ON_DEMAND)
+        )
+    }
+    for each in body["indexes"]:
+        if each["is_global"]:
+            limits[each["name"]] = _read_limits(
+                mode, each.get("throughput"), each.get("warm"), each.get("on_demand")
+            )
+    if not has_partitions and not insights and not any(each.maximums for each in limits.values()):
         return None
     keys = {"": _read_names(body["key"])}
     keys |= {each["name"]: _read_names(each["key"]) for each in body["indexes"]}
-    return UsagePlan(maximums, insights, keys)
+    layouts: dict[str, KeyLayout] = {}
+    if has_partitions:
+        layouts = {name: _read_layout(keys[name]) for name in limits}
+        if any(not each["is_global"] for each in body["indexes"]):
+            # A partition key's items stay together, so that its local indexes can.
+            layouts[""] = KeyLayout(keys[""].partition)
+    return UsagePlan(limits, layouts, insights, keys)
 
 
-_MEMBERS: tuple[tuple[UnitKind, str], ...] = (
-    ("Read", "MaxReadRequestUnits"),
-    ("Write", "MaxWriteRequestUnits"),
-)
+_ON_DEMAND = "OnDemandThroughput"
+
+
+def _read_limits(
+    mode: str,
+    provisioned: Mapping[str, int] | None,
+    warm: Mapping[str, int] | None,
+    on_demand: Mapping[str, int] | None,
+) -> ResourceLimits:
+    def read(given: Mapping[str, int] | None, members: tuple[str, str]) -> dict[UnitKind, int]:
+        found = given or {}
+        reads, writes = members
+        return {"Read": found.get(reads, 0), "Write": found.get(writes, 0)}
+
+    warmed = read(warm, ("ReadUnitsPerSecond", "WriteUnitsPerSecond"))
+    if mode != "PAY_PER_REQUEST":
+        units = read(provisioned, ("ReadCapacityUnits", "WriteCapacityUnits"))
+        return ResourceLimits(units, warmed)
+    maximums = read(on_demand, ("MaxReadRequestUnits", "MaxWriteRequestUnits"))
+    positive: dict[UnitKind, int] = {kind: most for kind, most in maximums.items() if most > 0}
+    return ResourceLimits(None, warmed, positive)
 
 
 def _read_names(schema: list[dict[str, str]]) -> CountedKeyNames:
     partition = [each["AttributeName"] for each in schema if each["KeyType"] == "HASH"]
     return CountedKeyNames(tuple(partition), tuple(each["AttributeName"] for each in schema))
+
+
+def _read_layout(names: CountedKeyNames) -> KeyLayout:
+    return KeyLayout(names.partition, names.whole[len(names.partition) :])

@@ -6,7 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from keyfold.capacity import find_index_write, write_units
+from keyfold.capacity import (
+    KeyLayout,
+    Touch,
+    find_index_touches,
+    find_index_write,
+    write_units,
+)
 from keyfold.engine.items.keys import entry_or_none
 from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.values import Item
@@ -49,6 +55,23 @@ class TableUse:
                 before = self.vector_bytes.get(vector.name, 0)
                 self.vector_bytes[vector.name] = before + written
 
+    def find_touches(self, old: Item | None, new: Item | None) -> dict[str, list[Touch]]:
+        """Return where the change of one item writes to the global indexes that it touches."""
+        touches: dict[str, list[Touch]] = {}
+        for name in self.by_index:
+            index = self.table.indexes[name]
+            if index.is_global:
+                key = index.key
+                layout = KeyLayout(
+                    tuple(each.name for each in key.partition),
+                    tuple(each.name for each in key.sort),
+                )
+                before, after = _in_index(index, old, new)
+                touches[name] = find_index_touches(
+                    name, layout, key.names, index.projected, before, after
+                )
+        return touches
+
     def describe(self, level: str, kind: str | None = None) -> dict[str, Any]:
         """Return the ConsumedCapacity of the API at `level`, TOTAL or INDEXES.
 
@@ -86,13 +109,20 @@ class TableUse:
 
 
 def _index_write_units(index: EngineIndex, old: Item | None, new: Item | None) -> float:
+    before, after = _in_index(index, old, new)
+    return find_index_write(before, after, index.key.names, index.projected).units
+
+
+def _in_index(
+    index: EngineIndex, old: Item | None, new: Item | None
+) -> tuple[Item | None, Item | None]:
     # An item older than the index may be invalid for its key; it is not in the index then. An
     # update that leaves the key as it is may replace it with one that is not in the index either.
     if old is not None and entry_or_none(index.encode, old) is None:
         old = None
         if new is not None and entry_or_none(index.encode, new) is None:
             new = None
-    return find_index_write(old, new, index.key.names, index.projected).units
+    return old, new
 
 
 class CapacityMeter:

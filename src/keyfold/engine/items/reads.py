@@ -75,7 +75,7 @@ def read_page(
 ) -> dict[str, Any]:
     """Read one page and return the response to Query or Scan.
 
-    Raises ThrottlingException if a monitored table has no read units left.
+    Raises a throttling error if a monitored table has no read units left.
     """
     page = _Page(rendering.is_inline, rendering.deadline, PAGE_WORK)
     index, monitor = query.through, query.table.monitor
@@ -104,7 +104,7 @@ def read_page(
     if monitor is not None:
         measured = CapacityMeter("INDEXES")
         _count_units(query, page, measured)
-        monitor.use("Read", measured.use_of(query.table).by_name())
+        _use_units(query, measured)
     return response
 
 
@@ -137,7 +137,7 @@ def read_spans(
 
     def finish(place: int | None, last: bytes | None) -> SpansPage:
         if monitor is not None:
-            monitor.use("Read", measured.use_of(query.table).by_name())
+            _use_units(query, measured)
         rendered = rendering.stored_list(values) if whole else rendering.items(items)
         return SpansPage(rendered, place, last)
 
@@ -289,6 +289,13 @@ def _count_keys(query: PageQuery, items: list[Item]) -> None:
     monitor = query.table.monitor
     assert monitor is not None  # the caller has checked it
     monitor.count("" if query.through is None else query.through.name, items)
+
+
+def _use_units(query: PageQuery, measured: CapacityMeter) -> None:
+    monitor, index = query.table.monitor, query.through
+    assert monitor is not None  # the caller has checked it
+    units = sum(measured.use_of(query.table).by_name().values())
+    monitor.use_read("" if index is None else index.name, query.partition, units)
 
 
 def _count_units(query: PageQuery, page: _Page, meter: CapacityMeter) -> None:

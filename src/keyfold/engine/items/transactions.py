@@ -11,6 +11,7 @@ import orjson
 from keyfold.api.shapes import known_part
 from keyfold.capacity import TRANSACTION_FACTOR, read_units
 from keyfold.engine.context import EngineContext
+from keyfold.engine.insights.throttling_errors import THROTTLED, cancellation_reason
 from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.key_faults import (
     KeyFault,
@@ -33,7 +34,6 @@ from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import (
     IdempotentParameterMismatchException,
-    ThrottlingException,
     TransactionCanceledException,
     ValidationException,
 )
@@ -132,8 +132,8 @@ def admit_all(reads: Sequence[tuple[EngineTable, Item]]) -> None:
         try:
             admit_read(table, key)
             reasons.append({"Code": "None"})
-        except ThrottlingException as throttled:
-            reasons.append({"Code": "ThrottlingError", "Message": throttled.message})
+        except THROTTLED as throttled:
+            reasons.append(cancellation_reason(throttled))
     if any(reason["Code"] != "None" for reason in reasons):
         raise cancelled(reasons)
 
@@ -217,8 +217,8 @@ def _evaluate_all(
             reasons.append(reason)
         except ValidationException as fault:
             reasons.append({"Code": "ValidationError", "Message": fault.message})
-        except ThrottlingException as throttled:
-            reasons.append({"Code": "ThrottlingError", "Message": throttled.message})
+        except THROTTLED as throttled:
+            reasons.append(cancellation_reason(throttled))
     if len(outcomes) != len(writes):
         raise cancelled(reasons)
     refusals = find_refusals(writer, outcomes)

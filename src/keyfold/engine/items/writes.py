@@ -171,7 +171,7 @@ def evaluate_write(
     """Return what a write does to its item; raise ConditionNotMet or ValidationException.
 
     Without `needs_old`, the old image of an unconditional put is neither read nor returned. For a
-    monitored table, the write may raise ThrottlingException, and is counted `factor` times. With
+    monitored table, the write may raise a throttling error, and is counted `factor` times. With
     `is_inline`, an event loop runs it, and NeedsThread is raised if the old item is long.
     """
     if write.table.monitor is not None:
@@ -197,11 +197,15 @@ def _evaluate_monitored(
         # A failed write is charged as if it had written the stored item.
         size = 0 if failure.item is None else item_size_bytes(failure.item)
         use.units = factor * write_units(size)
-        monitor.use("Write", use.by_name())
+        monitor.use_write(monitor.find_touches(key, use.by_name(), {}))
         monitor.count("", () if key is None else (key,))
         raise
     outcome.charge(use, factor)
-    monitor.use("Write", use.by_name())
+    changes = use.find_touches(outcome.old, outcome.new) if monitor.has_partitions else {}
+    touches = monitor.find_touches(key, use.by_name(), changes)
+    if monitor.has_partitions:
+        monitor.admit_touches(touches[1:], outcome.new or outcome.old)
+    monitor.use_write(touches)
     monitor.count("", () if key is None else (key,))
     changed = outcome.new or outcome.old
     if changed is not None:

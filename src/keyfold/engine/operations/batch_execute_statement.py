@@ -6,6 +6,7 @@ from typing import Any
 
 from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
+from keyfold.engine.insights.throttling_errors import THROTTLED
 from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
@@ -16,7 +17,6 @@ from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.errors import (
     ResourceNotFoundException,
     ServiceError,
-    ThrottlingException,
     ValidationException,
 )
 from keyfold.expressions.partiql import Exists, SelectStatement, prepare
@@ -25,6 +25,8 @@ from keyfold.expressions.partiql import Exists, SelectStatement, prepare
 _CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
+    "RequestLimitExceeded": "RequestLimitExceeded",
     "ResourceNotFoundException": "ResourceNotFound",
     "ThrottlingException": "ThrottlingError",
     "ValidationException": "ValidationError",
@@ -105,7 +107,7 @@ def _read_all(
         response: dict[str, Any] = {"TableName": plan.table.name}
         try:
             admit_read(plan.table, plan.key)
-        except ThrottlingException as throttled:
+        except THROTTLED as throttled:
             responses.append({**_describe(throttled), **response})
             continue
         row = context.storage.get(plan.table.rows, plan.row_key)
@@ -138,7 +140,7 @@ def _write_all(
             check_outcomes(writer, (outcome,))
         except ConditionNotMet as failure:
             return plan.failure_error(failure, member, rendering)
-        except (ThrottlingException, ValidationException) as error:
+        except (*THROTTLED, ValidationException) as error:
             return error
         store(writer, outcome)
         return outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
+from keyfold.engine.insights.throttling_errors import THROTTLED
 from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.key_faults import key_fault_error
 from keyfold.engine.items.responses import Rendering
@@ -22,7 +23,7 @@ from keyfold.engine.items.writes import (
 )
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.table import encode_key_of
-from keyfold.errors import ThrottlingException, ValidationException
+from keyfold.errors import ValidationException
 from keyfold.values import Item, item_size_bytes, normalise_item
 
 MAX_WRITES = 25
@@ -64,7 +65,7 @@ def batch_write_item(
                         writer, write, needs_old=needs_old, is_inline=rendering.is_inline
                     )
                 )
-            except ThrottlingException as throttled:
+            except THROTTLED as throttled:
                 throttled_members.add(throttled)
                 unprocessed.setdefault(name, []).append(member)
         throttled_members.raise_if_all(len(writes))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from keyfold.api import WriteCheck
 from keyfold.api.wordings import Wording
-from keyfold.engine import Engine, TableKeyNames
+from keyfold.engine import Engine, TableKeyNames, Throttling
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
 from keyfold.policy.accesses import KeyLookup
@@ -55,6 +55,8 @@ class ProcessSettings:
     check_dates: bool = False
     # That of errors about requests.
     wording: Wording = "2026"
+    # By what requests are refused, besides on-demand maximums.
+    throttling: Throttling | None = None
 
 
 class TableRules(NamedTuple):
@@ -139,6 +141,7 @@ def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
             buckets=settings.buckets,
             expiry_grace=settings.expiry_grace,
             wording=settings.wording,
+            throttling=settings.throttling,
             **options,
         )
     except BaseException:
