@@ -14,7 +14,7 @@ rows, and times are passed in.
 from __future__ import annotations
 
 from keyfold.capacity.index_writes import EntryChange, IndexWrite, find_index_write
-from keyfold.capacity.key_ranges import KeyRange, place_key
+from keyfold.capacity.key_ranges import PartitionRange, place_key
 from keyfold.capacity.partitions import (
     ON_DEMAND_UNITS,
     PARTITION_BYTES,
@@ -60,8 +60,8 @@ __all__ = [
     "EntryChange",
     "IndexWrite",
     "KeyLayout",
-    "KeyRange",
     "LimitType",
+    "PartitionRange",
     "Refusal",
     "ResourceLimits",
     "ThroughputModel",

@@ -55,7 +55,7 @@ def _encode(value: AttributeValue) -> bytes:
 
 
 @dataclass(slots=True)
-class KeyRange:
+class PartitionRange:
     """One partition: where it begins, what it has left to serve, and how hot it is."""
 
     number: int
@@ -113,27 +113,27 @@ class KeyRange:
         return best
 
 
-class KeyRanges:
+class PartitionRanges:
     """The partitions of a table or index, in the order of their places."""
 
     def __init__(self, count: int, now: float) -> None:
         """Divide all places evenly."""
         self._count = 0
-        self.ranges: list[KeyRange] = []
+        self.ranges: list[PartitionRange] = []
         for number in range(count):
             low = (number * _HASHES // count).to_bytes(_HASH_BYTES, "big") if number else b""
             self.ranges.append(self._new(low, now))
         self._lows = [each.low for each in self.ranges]
         self._window_start = now
 
-    def _new(self, low: bytes, now: float) -> KeyRange:
+    def _new(self, low: bytes, now: float) -> PartitionRange:
         self._count += 1
         buckets: dict[UnitKind, TokenBucket] = {
             kind: new_bucket(PARTITION_UNITS[kind], now) for kind in _KINDS
         }
-        return KeyRange(self._count, low, buckets)
+        return PartitionRange(self._count, low, buckets)
 
-    def find(self, place: bytes) -> KeyRange:
+    def find(self, place: bytes) -> PartitionRange:
         """Return the partition that holds a place."""
         return self.ranges[bisect_right(self._lows, place) - 1]
 
@@ -170,7 +170,7 @@ class KeyRanges:
             middle = _hash_of(self.ranges[widest].low) + widths[widest] // 2
             self._split(self.ranges[widest], middle.to_bytes(_HASH_BYTES, "big"), now)
 
-    def _split(self, split: KeyRange, low: bytes, now: float) -> None:
+    def _split(self, split: PartitionRange, low: bytes, now: float) -> None:
         """Divide a partition at a place; both halves serve as much as the whole did."""
         place = bisect_right(self._lows, split.low)
         split.hot_windows = 0

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, inf
 from typing import NamedTuple
 
-from keyfold.capacity.key_ranges import KeyRange, KeyRanges
+from keyfold.capacity.key_ranges import PartitionRange, PartitionRanges
 from keyfold.capacity.partitions import ON_DEMAND_UNITS, count_partitions
 from keyfold.capacity.throttling import (
     BURST_SECONDS,
@@ -158,12 +158,12 @@ class ThroughputModel:
         units = sum(each.units for each in touches if each.name == touch.name)
         return max(1, ceil(left / units)) if units and left < inf else 1 << 60
 
-    def partition(self, name: str, place: bytes) -> KeyRange | None:
+    def partition(self, name: str, place: bytes) -> PartitionRange | None:
         """Return the partition of a place; None without partitions."""
         ranges = self._resources[name].ranges
         return None if ranges is None else ranges.find(place)
 
-    def partitions(self, name: str) -> tuple[KeyRange, ...]:
+    def partitions(self, name: str) -> tuple[PartitionRange, ...]:
         """Return the partitions of the table ("") or an index, in order; none without them."""
         ranges = self._resources[name].ranges
         return () if ranges is None else tuple(ranges.ranges)
@@ -176,7 +176,7 @@ class _Resource:
         self, name: str, limits: ResourceLimits, now: float, *, has_partitions: bool
     ) -> None:
         self.name = name
-        self.ranges = KeyRanges(limits.count_partitions(), now) if has_partitions else None
+        self.ranges = PartitionRanges(limits.count_partitions(), now) if has_partitions else None
         self._buckets: dict[tuple[LimitType, UnitKind], TokenBucket] = {}
         # The highest consumption so far, and when partitions for more are there.
         self._peak: dict[UnitKind, float] = dict.fromkeys(_KINDS, 0.0)
@@ -292,11 +292,11 @@ class _Resource:
             self.ranges.grow(wanted, now)
 
 
-def _refill(held: KeyRange, kind: UnitKind, now: float) -> TokenBucket:
+def _refill(held: PartitionRange, kind: UnitKind, now: float) -> TokenBucket:
     refilled = held.buckets[kind] = refill(held.buckets[kind], now)
     return refilled
 
 
-def _take(held: KeyRange, kind: UnitKind, units: float) -> None:
+def _take(held: PartitionRange, kind: UnitKind, units: float) -> None:
     held.buckets[kind] = take(held.buckets[kind], units)
     held.used[kind] += units

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.capacity import place_key
-from keyfold.capacity.key_ranges import SPLIT_WINDOWS, WINDOW_SECONDS, KeyRanges
+from keyfold.capacity.key_ranges import SPLIT_WINDOWS, WINDOW_SECONDS, PartitionRanges
 
 
 def _place(partition: str, sort: str | None = None) -> bytes:
@@ -15,7 +15,7 @@ def _place(partition: str, sort: str | None = None) -> bytes:
     return place_key(key, ["pk"], ["sk"])
 
 
-def _heat(ranges: KeyRanges, places: list[bytes], windows: int = SPLIT_WINDOWS) -> None:
+def _heat(ranges: PartitionRanges, places: list[bytes], windows: int = SPLIT_WINDOWS) -> None:
     """Let partitions refuse requests to some places, window after window."""
     for window in range(windows):
         for place in places:
@@ -26,7 +26,7 @@ def _heat(ranges: KeyRanges, places: list[bytes], windows: int = SPLIT_WINDOWS) 
 
 
 def test_partitions_divide_the_hashes_evenly() -> None:
-    ranges = KeyRanges(4, now=0.0)
+    ranges = PartitionRanges(4, now=0.0)
     found = [ranges.find(_place(f"user-{number}")).number for number in range(4_000)]
     assert [900 < found.count(number) < 1_100 for number in (1, 2, 3, 4)] == [True] * 4
 
@@ -55,7 +55,7 @@ def test_a_key_of_several_attributes_has_one_place_for_each_combination() -> Non
 
 
 def test_a_partition_that_stays_hot_is_split_where_its_requests_halve() -> None:
-    ranges = KeyRanges(1, now=0.0)
+    ranges = PartitionRanges(1, now=0.0)
     places = [_place(f"user-{number}") for number in range(100)]
     _heat(ranges, places, SPLIT_WINDOWS - 1)
     assert len(ranges.ranges) == 1
@@ -68,7 +68,7 @@ def test_a_partition_that_stays_hot_is_split_where_its_requests_halve() -> None:
 
 
 def test_a_minute_of_calm_begins_the_count_again() -> None:
-    ranges = KeyRanges(1, now=0.0)
+    ranges = PartitionRanges(1, now=0.0)
     places = [_place("a"), _place("b")]
     _heat(ranges, places, SPLIT_WINDOWS - 1)
     ranges.end_windows((SPLIT_WINDOWS + 1) * WINDOW_SECONDS)
@@ -76,7 +76,7 @@ def test_a_minute_of_calm_begins_the_count_again() -> None:
 
 
 def test_one_hot_item_is_isolated_but_never_split() -> None:
-    ranges = KeyRanges(1, now=0.0)
+    ranges = PartitionRanges(1, now=0.0)
     hot, cold = _place("hot"), [_place(f"user-{number}") for number in range(10)]
     for _ in range(100):
         ranges.find(hot).note(hot, 1)
@@ -88,13 +88,13 @@ def test_one_hot_item_is_isolated_but_never_split() -> None:
 
 
 def test_items_that_are_written_in_order_are_not_split() -> None:
-    ranges = KeyRanges(1, now=0.0)
+    ranges = PartitionRanges(1, now=0.0)
     _heat(ranges, [_place("log", f"{number:06}") for number in range(200)])
     assert len(ranges.ranges) == 1
 
 
 def test_items_of_one_partition_key_are_split_by_their_sort_key() -> None:
-    ranges = KeyRanges(1, now=0.0)
+    ranges = PartitionRanges(1, now=0.0)
     order = [(number * 37) % 100 for number in range(100)]
     _heat(ranges, [_place("game", f"{number:06}") for number in order])
     assert len(ranges.ranges) == 2
@@ -103,7 +103,7 @@ def test_items_of_one_partition_key_are_split_by_their_sort_key() -> None:
 
 
 def test_growing_splits_the_widest_partitions() -> None:
-    ranges = KeyRanges(3, now=0.0)
+    ranges = PartitionRanges(3, now=0.0)
     ranges.grow(6, now=0.0)
     lows = [int.from_bytes(each.low[:4].ljust(4, b"\0"), "big") for each in ranges.ranges]
     widths = [high - low for low, high in zip(lows, [*lows[1:], 1 << 32], strict=True)]
