@@ -75,8 +75,11 @@ FAMILIES = (
     "ignores",
     "index_use",
     "indexes",
+    "item_values",
+    "items",
     "key_order",
     "keys",
+    "operations",
     "pattern_writes",
     "patterns",
 )

@@ -83,9 +83,9 @@ def large_transaction(design: Design) -> Iterator[DesignProblem]:
             lists = _find_lists(step.request)
             if lists:
                 fixed = len(step.request.requests) - sum(lists.values())
-                each = " and ".join(f"{count} for each of {name}" for name, count in lists.items())
-                fact = f"Its transaction has {each}, besides {fixed} requests"
-                yield DesignProblem(pattern, f"{fact}; it takes {MAX_ACTIONS}.")
+                parts = [f"{count} for each of {name}" for name, count in lists.items()]
+                fact = f"Its transaction has {' and '.join([f'{fixed} requests', *parts])}"
+                yield DesignProblem(pattern, f"{fact}; it takes {MAX_ACTIONS} requests.")
                 continue
             size_bytes = sum(_mean_bytes(design, one.schema) for one in find_writes(step))
             if size_bytes > _MAX_TRANSACTION_BYTES:

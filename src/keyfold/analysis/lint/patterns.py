@@ -301,6 +301,6 @@ def dominant_pattern(design: Design) -> Iterator[DesignProblem]:
     for each in called:
         share = each.month_usd / forecast.month_usd
         if share > _DOMINANT_SHARE:
-            fact = f"It costs {share:.0%} of the month: ${each.month_usd:,.2f}"
+            fact = f"It costs {share:.1%} of the month: ${each.month_usd:,.2f}"
             message = f"{fact} of ${forecast.month_usd:,.2f}."
             yield DesignProblem(design.table.patterns[each.name], message)

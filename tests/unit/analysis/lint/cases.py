@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from keyfold import Table
 from keyfold.analysis import SampleData, find_sample, profile_table, read_workload
 from keyfold.analysis.lint import Design, Finding, review
+from keyfold.analysis.workload import CostSettings
 from keyfold.values import Item
+
+NO_SETTINGS = CostSettings()
 
 
 @dataclass(frozen=True)
 class RuleCase:
     """A design with the subjects about which a rule has findings: none for a near miss.
 
-    `items` are those of a database; without any, only the declaration is reviewed.
+    `items` are those of a database; without any, only the declaration is reviewed. `settings` are
+    those of a workload file.
     """
 
     code: str
     make: Callable[[], Table]
     subjects: tuple[str, ...]
     items: tuple[Item, ...] | None = None
+    settings: CostSettings = NO_SETTINGS
 
     def __str__(self) -> str:
         return f"{self.code}-{self.make.__name__}"
@@ -34,23 +39,35 @@ class RuleCases:
     listed: list[RuleCase] = field(default_factory=list[RuleCase])
 
     def finds(
-        self, code: str, *subjects: str, items: Sequence[Item] | None = None
+        self,
+        code: str,
+        *subjects: str,
+        items: Sequence[Item] | None = None,
+        settings: CostSettings = NO_SETTINGS,
     ) -> Callable[[Callable[[], Table]], Callable[[], Table]]:
         """Return the decorator of a design in which a rule finds something."""
-        return self._add(code, subjects, items)
+        return self._add(code, subjects, items, settings)
 
     def passes(
-        self, code: str, *, items: Sequence[Item] | None = None
+        self,
+        code: str,
+        *,
+        items: Sequence[Item] | None = None,
+        settings: CostSettings = NO_SETTINGS,
     ) -> Callable[[Callable[[], Table]], Callable[[], Table]]:
         """Return the decorator of a near miss: a design in which a rule finds nothing."""
-        return self._add(code, (), items)
+        return self._add(code, (), items, settings)
 
     def _add(
-        self, code: str, subjects: tuple[str, ...], items: Sequence[Item] | None
+        self,
+        code: str,
+        subjects: tuple[str, ...],
+        items: Sequence[Item] | None,
+        settings: CostSettings,
     ) -> Callable[[Callable[[], Table]], Callable[[], Table]]:
         def decorate(make: Callable[[], Table]) -> Callable[[], Table]:
             given = None if items is None else tuple(items)
-            self.listed.append(RuleCase(code, make, subjects, given))
+            self.listed.append(RuleCase(code, make, subjects, given, settings))
             return make
 
         return decorate
@@ -67,7 +84,7 @@ class RuleCases:
 def find(case: RuleCase) -> list[Finding]:
     """Return the findings of a case's rule."""
     table = case.make()
-    workload = read_workload(table)
+    workload = replace(read_workload(table), settings=case.settings)
     data = None
     if case.items is not None:
         data = SampleData(table, case.items, "database", counted={})

@@ -6,11 +6,17 @@ import pytest
 
 from keyfold.analysis.lint import list_rules
 from tests.unit.analysis.lint.cases import RuleCase, RuleCases, find
+from tests.unit.analysis.lint.item_cases import cases as item_cases
+from tests.unit.analysis.lint.operation_cases import cases as operation_cases
 from tests.unit.analysis.lint.pattern_cases import cases as pattern_cases
 from tests.unit.analysis.lint.write_cases import cases as write_cases
 
 # The cases of the rules whose codes begin with a letter.
-FAMILIES: dict[str, tuple[RuleCases, ...]] = {"P": (pattern_cases, write_cases)}
+FAMILIES: dict[str, tuple[RuleCases, ...]] = {
+    "P": (pattern_cases, write_cases),
+    "S": (item_cases,),
+    "O": (operation_cases,),
+}
 CASES = [case for family in FAMILIES.values() for cases in family for case in cases.listed]
 
 
