@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, cast
 
 from keyfold.api import find_operation
 from keyfold.clocks import Clock
-from keyfold.engine import Engine
+from keyfold.engine import Engine, TrafficRecord
 from keyfold.model import Table
 from keyfold.store import Store, StoreSettings
 from keyfold.values import Item
@@ -38,6 +38,8 @@ class RecordedCall:
     changes: tuple[tuple[Item | None, Item | None], ...] = ()
     # The items that it returned, as DynamoDB returns them.
     items: tuple[Item, ...] = ()
+    # What it used of which keys; the members of a batch or transaction one by one.
+    traffic: tuple[TrafficRecord, ...] = ()
 
     @property
     def units(self) -> float:
@@ -51,6 +53,8 @@ class _Recorder:
 
     engine: Engine
     key_names: tuple[str, ...]
+    # What the engine reports about the call that it runs.
+    traffic: list[TrafficRecord]
     calls: list[RecordedCall] = field(default_factory=list[RecordedCall])
     # The items that were there before the calls, by key; None for no item.
     replaced: dict[tuple[Any, ...], tuple[str, Item, Item | None]] = field(
@@ -64,10 +68,13 @@ class _Recorder:
         for (table, key), item in zip(written, before, strict=True):
             identity = (table, *(repr(key[name]) for name in self.key_names))
             self.replaced.setdefault(identity, (table, key, item))
+        self.traffic.clear()
         response = self.engine.execute(operation, {**request, "ReturnConsumedCapacity": "INDEXES"})
+        traffic = tuple(self.traffic)
         after = [self._get(table, key) for table, key in written]
         changes = tuple(zip(before, after, strict=True))
-        self.calls.append(_record(operation, request, response, changes, is_read=facts.is_read))
+        recorded = _record(operation, request, response, changes, is_read=facts.is_read)
+        self.calls.append(replace(recorded, traffic=traffic))
         return response
 
     def _find_written(self, operation: str, request: dict[str, Any]) -> Iterator[tuple[str, Item]]:
@@ -115,8 +122,11 @@ class ScratchTable:
 
     def __init__(self, table: Table, *, clock: Clock = time.time) -> None:
         self.table = table
-        self._engine = Engine.open(":memory:", clock=clock, upkeep_seconds=None)
-        self._recorder = _Recorder(self._engine, tuple(table.key.names))
+        traffic: list[TrafficRecord] = []
+        self._engine = Engine.open(
+            ":memory:", clock=clock, upkeep_seconds=None, on_traffic=traffic.append
+        )
+        self._recorder = _Recorder(self._engine, tuple(table.key.names), traffic)
         self.store = Store(
             self._recorder, StoreSettings((table,), cursor_key=bytes(32), clock=clock)
         )

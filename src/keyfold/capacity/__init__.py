@@ -37,7 +37,7 @@ from keyfold.capacity.throughput_model import (
     ResourceLimits,
     ThroughputModel,
 )
-from keyfold.capacity.touches import KeyLayout, Touch, find_index_touches
+from keyfold.capacity.touches import KeyLayout, KeyUse, Touch, find_index_uses
 from keyfold.capacity.units import (
     READ_UNIT_BYTES,
     TRANSACTION_FACTOR,
@@ -60,6 +60,7 @@ __all__ = [
     "EntryChange",
     "IndexWrite",
     "KeyLayout",
+    "KeyUse",
     "LimitType",
     "PartitionRange",
     "Refusal",
@@ -69,7 +70,7 @@ __all__ = [
     "Touch",
     "UnitKind",
     "count_partitions",
-    "find_index_touches",
+    "find_index_uses",
     "find_index_write",
     "new_bucket",
     "partition_units_per_second",

@@ -20,6 +20,7 @@ EXAMPLES = (
     "keyfold serve shop.db --buckets exports",
     "keyfold serve shop.db --expiry-grace 30m",
     "keyfold serve --memory --throttling partitions",
+    "keyfold serve shop.db --record traffic.jsonl",
     "keyfold serve shop.db --tls-cert cert.pem --tls-key key.pem",
     "keyfold serve shop.db --auth keys.toml --table shop.tables:market",
     "keyfold serve shop.db --allow-host host.docker.internal",
@@ -75,6 +76,14 @@ def serve(
             help="Refuse requests as DynamoDB would, by the throughput of partitions, tables and the "
             "account: partitions. By default, only on-demand maximums are enforced.",
             metavar="MODEL",
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Append the keys and units of every request to this file, but no values, for "
+            "`keyfold heat --replay`.",
+            metavar="FILE",
         ),
     ] = None,
     tls_cert: Annotated[
@@ -199,6 +208,7 @@ def serve(
         check_dates=check_dates and auth is None,
         wording=check_wording(wording),
         throttling=check_throttling(throttling),
+        record=None if record is None else str(record),
     )
     declared = [found for path in table or () for found in find_tables(None, path)]
     checks = make_write_checks(declared)

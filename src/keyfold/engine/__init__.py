@@ -13,6 +13,7 @@ from keyfold.api.wordings import Wording
 from keyfold.engine.engine import Engine, Throttling
 from keyfold.engine.file_copies import FileCopy, backup_file, restore_file
 from keyfold.engine.insights.hot_keys import HotKey
+from keyfold.engine.insights.traffic import TrafficFile, TrafficRecord, read_traffic
 from keyfold.engine.items.deadlines import NO_DEADLINE, Deadline
 from keyfold.engine.items.work import NeedsThread
 from keyfold.engine.storage import Durability
@@ -29,7 +30,10 @@ __all__ = [
     "Problem",
     "TableKeyNames",
     "Throttling",
+    "TrafficFile",
+    "TrafficRecord",
     "Wording",
     "backup_file",
+    "read_traffic",
     "restore_file",
 ]

@@ -21,6 +21,7 @@ from keyfold.clocks import Clock, Duration, check_clock, read_duration
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.hot_keys import HotKey
+from keyfold.engine.insights.traffic import OnTraffic, TrafficRecorder
 from keyfold.engine.insights.usage import UsageMonitors
 from keyfold.engine.items.deadlines import NO_DEADLINE, Deadline
 from keyfold.engine.items.expiry import GRACE_IN_FILES, GRACE_IN_MEMORY
@@ -108,6 +109,7 @@ class Engine:
         context: EngineContext,
         upkeep: Upkeep,
         wording: Wording,
+        traffic: TrafficRecorder | None = None,
     ) -> None:
         """Use `Engine.open` instead."""
         self.path = path
@@ -116,6 +118,7 @@ class Engine:
         self._storage = storage
         self._context = context
         self._upkeep = upkeep
+        self._traffic = traffic
         self._key_names = KeyNameReader(storage)
         # The problems that `verify` found after an unexpected error; None before the first.
         self._damage: list[Problem] | None = None
@@ -138,6 +141,7 @@ class Engine:
         write_checks: Mapping[str, WriteCheck] | None = None,
         wording: Wording = "2026",
         throttling: Throttling | None = None,
+        on_traffic: OnTraffic | None = None,
     ) -> Self:
         """Open a file, creating it if needed; `":memory:"` keeps everything in this process.
 
@@ -157,7 +161,8 @@ class Engine:
         `keyfold.store.make_write_checks` makes them from declarations. `wording` is that of errors
         about requests: DynamoDB's of today, or `"2025"` for that of all regions until June 2026.
         `throttling="partitions"` refuses requests as DynamoDB would, by the throughput of partitions,
-        tables and accounts; without it, only on-demand maximums are enforced.
+        tables and accounts; without it, only on-demand maximums are enforced. `on_traffic` is called
+        with the keys and units of every request that reads or writes items, in the request's thread.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer, FileOlder,
         FileDamaged, FileBusy.
@@ -198,6 +203,7 @@ class Engine:
                 write_checks=_check_write_checks(write_checks),
                 wording=check_wording(wording),
                 throttling=check_throttling(throttling),
+                on_traffic=on_traffic,
             )
         except BaseException:
             storage.close()
@@ -220,13 +226,20 @@ class Engine:
         write_checks: Mapping[str, WriteCheck] = NO_CHECKS,
         wording: Wording = "2026",
         throttling: Throttling | None = None,
+        on_traffic: OnTraffic | None = None,
     ) -> Self:
         storage.use_clock(clock)
 
         def table_arn(name: str) -> str:
             return context.table_arn(name)  # the context is created later
 
-        monitors = UsageMonitors(clock, table_arn, has_partitions=throttling == "partitions")
+        traffic = None if on_traffic is None else TrafficRecorder(clock, on_traffic)
+        monitors = UsageMonitors(
+            clock,
+            table_arn,
+            has_partitions=throttling == "partitions",
+            on_use=None if traffic is None else traffic.record,
+        )
         catalog = Catalog(storage, monitors, write_checks)
         folders = Buckets(buckets)
         jobs = Jobs(storage, clock, folders, write_checks)
@@ -255,7 +268,7 @@ class Engine:
             begin_job=upkeep.begin_job,
         )
         upkeep.wake_if_needed()
-        return cls(path, storage, context, upkeep, wording)
+        return cls(path, storage, context, upkeep, wording, traffic)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Execute one operation of DynamoDB's API.
@@ -376,6 +389,8 @@ class Engine:
             check(operation, request)
         except ServiceError as error:
             raise reword(error, self.wording) from None
+        if self._traffic is not None:
+            self._traffic.begin(operation)
         try:
             return self._run(known, request, rendering)
         except ServiceError as error:

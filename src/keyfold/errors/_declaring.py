@@ -64,6 +64,12 @@ class PricesInvalid(_SubjectError):
     code = "prices-invalid"
 
 
+class TrafficInvalid(_SubjectError):
+    """A file of recorded traffic cannot be read, or has none of the table."""
+
+    code = "traffic-invalid"
+
+
 class WriteRefused(_SubjectError):
     """A write would violate the entity's declaration."""
 

@@ -16,13 +16,15 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from keyfold.capacity import KeyLayout, ResourceLimits, ThroughputModel, Touch, UnitKind
+from keyfold.capacity import KeyLayout, KeyUse, ResourceLimits, ThroughputModel, Touch, UnitKind
 from keyfold.clocks import Clock
 from keyfold.engine.insights.hot_keys import HotKey, KeyCounter
 from keyfold.engine.insights.throttling_errors import throttling_error
 from keyfold.values import Item, restore_binaries
 
 View = Literal["partition", "item"]
+# Called with the table's name, and what a request read or wrote of it.
+OnUse = Callable[[str, UnitKind, Sequence[KeyUse]], None]
 
 ACCESSED_AND_THROTTLED = "ACCESSED_AND_THROTTLED_KEYS"
 
@@ -37,9 +39,11 @@ class CountedKeyNames(NamedTuple):
 class UsagePlan(NamedTuple):
     """What to monitor, by the name of the index; "" is the table."""
 
+    table: str
+    has_partitions: bool
     # Those of the table and its global indexes; local ones share the table's.
     limits: Mapping[str, ResourceLimits]
-    # The keys by which they are partitioned; empty if partitions are not simulated.
+    # The keys by which they are partitioned.
     layouts: Mapping[str, KeyLayout]
     insights: Mapping[str, str]
     keys: Mapping[str, CountedKeyNames]
@@ -59,13 +63,16 @@ class _KeyCounts:
 class UsageMonitor:
     """Throttles the use of one table, and counts the keys that are used."""
 
-    def __init__(self, plan: UsagePlan, arn: str, clock: Clock) -> None:
-        self._arn, self._clock = arn, clock
+    def __init__(
+        self, plan: UsagePlan, arn: str, clock: Clock, on_use: OnUse | None = None
+    ) -> None:
+        self._arn, self._clock, self._on_use = arn, clock, on_use
         self._lock = threading.Lock()
         self._key_counts: dict[str, _KeyCounts] = {}
         self.plan = plan
-        self.has_partitions = bool(plan.layouts)
-        self._model = ThroughputModel(plan.limits, clock(), has_partitions=self.has_partitions)
+        # Whether it has to know which keys of indexes a write uses.
+        self.needs_keys = plan.has_partitions or on_use is not None
+        self._model = ThroughputModel(plan.limits, clock(), has_partitions=plan.has_partitions)
         self.update_plan(plan)
 
     def update_plan(self, plan: UsagePlan) -> None:
@@ -84,15 +91,16 @@ class UsageMonitor:
         is a scan.
         """
         if self._model.is_limited:
-            name = self._owner(index)
-            self._check(kind, name, self._place(name, key), key)
+            self._check(kind, self._find_use(index, key, 0.0), key)
 
-    def admit_touches(self, touches: Sequence[Touch], key: Item | None) -> None:
-        """Raise a throttling error if an index cannot take a write; count `key` as throttled."""
-        for touch in touches:
-            self._check("Write", touch.name, touch.place, key)
+    def admit_uses(self, uses: Sequence[KeyUse]) -> None:
+        """Raise a throttling error if an index cannot take a write; count its key as throttled."""
+        if self.plan.has_partitions:
+            for use in uses:
+                self._check("Write", use, use.key)
 
-    def _check(self, kind: UnitKind, name: str, place: bytes | None, key: Item | None) -> None:
+    def _check(self, kind: UnitKind, use: KeyUse, key: Item | None) -> None:
+        name, place, _ = self._place(use)
         with self._lock:
             refusal = self._model.check(kind, name, place, self._clock())
             if refusal is None:
@@ -101,48 +109,46 @@ class UsageMonitor:
             is_on_demand = self.plan.limits[refusal.name].units is None
         raise throttling_error(refusal, self._arn, is_on_demand=is_on_demand)
 
-    def _owner(self, index: str) -> str:
-        """Return the name of the index, or that of the table for a local one."""
-        return index if index in self.plan.limits else ""
-
-    def _place(self, name: str, key: Item | None) -> bytes | None:
-        if key is None or not self.has_partitions:
-            return None
-        layout = self.plan.layouts[name]
+    def _find_use(self, index: str, key: Item | None, units: float) -> KeyUse:
+        """Return the use of an index; local ones belong to the table."""
+        name = index if index in self.plan.limits else ""
         # A statement may name only some attributes of a partition key.
-        return layout.place(key) if all(each in key for each in layout.partition) else None
+        found = None if key is None else self.plan.layouts[name].key_in(key)
+        return KeyUse(name, found, units)
+
+    def _place(self, use: KeyUse) -> Touch:
+        if not self.plan.has_partitions:
+            return Touch(use.name, None, use.units)
+        return self.plan.layouts[use.name].touch(use)
+
+    def table_use(self, key: Item | None, units: Mapping[str, float]) -> KeyUse:
+        """Return the use of the table by a write, of whose units local indexes are a part."""
+        own = sum(each for name, each in units.items() if name not in self.plan.limits or not name)
+        return self._find_use("", key, own)
+
+    def index_uses(self, units: Mapping[str, float]) -> list[KeyUse]:
+        """Return the uses of global indexes by a write, without their keys."""
+        return [
+            KeyUse(name, None, each)
+            for name, each in units.items()
+            if name and name in self.plan.limits
+        ]
 
     def use_read(self, index: str, key: Item | None, units: float) -> None:
         """Subtract the units that a read of the table (""), or of an index, consumed."""
-        if self._model.is_limited:
-            name = self._owner(index)
-            self._use("Read", [Touch(name, self._place(name, key), units)])
+        self._use("Read", [self._find_use(index, key, units)])
 
-    def find_touches(
-        self,
-        key: Item | None,
-        units: Mapping[str, float],
-        changes: Mapping[str, Sequence[Touch]],
-    ) -> list[Touch]:
-        """Return where a write consumes its units: first in the table, then in global indexes.
-
-        `units` are by name; `changes` are the touches of global indexes, if there are partitions.
-        """
-        own = sum(each for name, each in units.items() if not self._owner(name))
-        touches = [Touch("", self._place("", key), own)]
-        for name, each in units.items():
-            if self._owner(name):
-                touches += changes[name] if self.has_partitions else [Touch(name, None, each)]
-        return touches
-
-    def use_write(self, touches: Sequence[Touch]) -> None:
+    def use_write(self, uses: Sequence[KeyUse]) -> None:
         """Subtract the units that a write consumed."""
-        if self._model.is_limited:
-            self._use("Write", touches)
+        self._use("Write", uses)
 
-    def _use(self, kind: UnitKind, touches: Sequence[Touch]) -> None:
-        with self._lock:
-            self._model.take(kind, touches, self._clock())
+    def _use(self, kind: UnitKind, uses: Sequence[KeyUse]) -> None:
+        if self._model.is_limited:
+            touches = [self._place(use) for use in uses]
+            with self._lock:
+                self._model.take(kind, touches, self._clock())
+        if self._on_use is not None:
+            self._on_use(self.plan.table, kind, uses)
 
     def count(self, index: str, items: Iterable[Item]) -> None:
         """Count the access to items, or keys, through an index or the table ("")."""
@@ -185,9 +191,14 @@ class UsageMonitors:
     """The monitors of one engine, kept while the catalog's cache of their tables is dropped."""
 
     def __init__(
-        self, clock: Clock, table_arn: Callable[[str], str], *, has_partitions: bool = False
+        self,
+        clock: Clock,
+        table_arn: Callable[[str], str],
+        *,
+        has_partitions: bool = False,
+        on_use: OnUse | None = None,
     ) -> None:
-        self._clock, self._table_arn = clock, table_arn
+        self._clock, self._table_arn, self._on_use = clock, table_arn, on_use
         self._has_partitions = has_partitions
         self._by_id: dict[str, UsageMonitor] = {}
         self._lock = threading.Lock()
@@ -197,7 +208,9 @@ class UsageMonitors:
 
         It is created, updated or dropped as the body says.
         """
-        plan = plan_usage(body, has_partitions=self._has_partitions)
+        plan = plan_usage(
+            body, has_partitions=self._has_partitions, is_recorded=self._on_use is not None
+        )
         with self._lock:
             if plan is None:
                 self._by_id.pop(body["id"], None)
@@ -205,7 +218,9 @@ class UsageMonitors:
             monitor = self._by_id.get(body["id"])
             if monitor is None:
                 arn = self._table_arn(body["name"])
-                monitor = self._by_id[body["id"]] = UsageMonitor(plan, arn, self._clock)
+                monitor = self._by_id[body["id"]] = UsageMonitor(
+                    plan, arn, self._clock, self._on_use
+                )
             elif monitor.plan != plan:
                 monitor.update_plan(plan)
             return monitor
@@ -216,7 +231,9 @@ class UsageMonitors:
             self._by_id.pop(table_id, None)
 
 
-def plan_usage(body: Mapping[str, Any], *, has_partitions: bool = False) -> UsagePlan | None:
+def plan_usage(
+    body: Mapping[str, Any], *, has_partitions: bool = False, is_recorded: bool = False
+) -> UsagePlan | None:
     """Return what to monitor for a table, or None, as for most tables."""
     insights: dict[str, str] = {
         name: each["mode"] for name, each in body.get("insights", {}).items() if each["is_enabled"]
@@ -232,17 +249,15 @@ def plan_usage(body: Mapping[str, Any], *, has_partitions: bool = False) -> Usag
             limits[each["name"]] = _read_limits(
                 mode, each.get("throughput"), each.get("warm"), each.get("on_demand")
             )
-    if not has_partitions and not insights and not any(each.maximums for each in limits.values()):
+    has_maximum = any(each.maximums for each in limits.values())
+    if not (has_partitions or is_recorded or insights or has_maximum):
         return None
     keys = {"": _read_names(body["key"])}
     keys |= {each["name"]: _read_names(each["key"]) for each in body["indexes"]}
-    layouts: dict[str, KeyLayout] = {}
-    if has_partitions:
-        layouts = {name: _read_layout(keys[name]) for name in limits}
-        if any(not each["is_global"] for each in body["indexes"]):
-            # A partition key's items stay together, so that its local indexes can.
-            layouts[""] = KeyLayout(keys[""].partition)
-    return UsagePlan(limits, layouts, insights, keys)
+    layouts = {name: _read_layout(keys[name]) for name in limits}
+    if any(not each["is_global"] for each in body["indexes"]):
+        layouts[""] = layouts[""]._replace(keeps_together=True)
+    return UsagePlan(body["name"], has_partitions, limits, layouts, insights, keys)
 
 
 _ON_DEMAND = "OnDemandThroughput"

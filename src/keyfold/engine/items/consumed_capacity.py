@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from keyfold.capacity import (
     KeyLayout,
-    Touch,
-    find_index_touches,
+    KeyUse,
+    find_index_uses,
     find_index_write,
     write_units,
 )
@@ -55,22 +55,17 @@ class TableUse:
                 before = self.vector_bytes.get(vector.name, 0)
                 self.vector_bytes[vector.name] = before + written
 
-    def find_touches(self, old: Item | None, new: Item | None) -> dict[str, list[Touch]]:
-        """Return where the change of one item writes to the global indexes that it touches."""
-        touches: dict[str, list[Touch]] = {}
+    def find_index_uses(
+        self, layouts: Mapping[str, KeyLayout], old: Item | None, new: Item | None
+    ) -> list[KeyUse]:
+        """Return which keys of the global indexes the change of one item writes."""
+        uses: list[KeyUse] = []
         for name in self.by_index:
             index = self.table.indexes[name]
             if index.is_global:
-                key = index.key
-                layout = KeyLayout(
-                    tuple(each.name for each in key.partition),
-                    tuple(each.name for each in key.sort),
-                )
                 before, after = _in_index(index, old, new)
-                touches[name] = find_index_touches(
-                    name, layout, key.names, index.projected, before, after
-                )
-        return touches
+                uses += find_index_uses(name, layouts[name], index.projected, before, after)
+        return uses
 
     def describe(self, level: str, kind: str | None = None) -> dict[str, Any]:
         """Return the ConsumedCapacity of the API at `level`, TOTAL or INDEXES.

@@ -197,15 +197,17 @@ def _evaluate_monitored(
         # A failed write is charged as if it had written the stored item.
         size = 0 if failure.item is None else item_size_bytes(failure.item)
         use.units = factor * write_units(size)
-        monitor.use_write(monitor.find_touches(key, use.by_name(), {}))
+        monitor.use_write([monitor.table_use(key, use.by_name())])
         monitor.count("", () if key is None else (key,))
         raise
     outcome.charge(use, factor)
-    changes = use.find_touches(outcome.old, outcome.new) if monitor.has_partitions else {}
-    touches = monitor.find_touches(key, use.by_name(), changes)
-    if monitor.has_partitions:
-        monitor.admit_touches(touches[1:], outcome.new or outcome.old)
-    monitor.use_write(touches)
+    uses = [monitor.table_use(key, use.by_name())]
+    if monitor.needs_keys:
+        uses += use.find_index_uses(monitor.plan.layouts, outcome.old, outcome.new)
+        monitor.admit_uses(uses[1:])
+    else:
+        uses += monitor.index_uses(use.by_name())
+    monitor.use_write(uses)
     monitor.count("", () if key is None else (key,))
     changed = outcome.new or outcome.old
     if changed is not None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from keyfold.api import WriteCheck
 from keyfold.api.wordings import Wording
-from keyfold.engine import Engine, TableKeyNames, Throttling
+from keyfold.engine import Engine, TableKeyNames, Throttling, TrafficFile
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
 from keyfold.policy.accesses import KeyLookup
@@ -57,6 +57,8 @@ class ProcessSettings:
     wording: Wording = "2026"
     # By what requests are refused, besides on-demand maximums.
     throttling: Throttling | None = None
+    # The file to which the keys and units of requests are appended.
+    record: str | None = None
 
 
 class TableRules(NamedTuple):
@@ -142,6 +144,7 @@ def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
             expiry_grace=settings.expiry_grace,
             wording=settings.wording,
             throttling=settings.throttling,
+            on_traffic=None if settings.record is None else TrafficFile(settings.record).write,
             **options,
         )
     except BaseException:
