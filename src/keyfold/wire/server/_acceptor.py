@@ -22,7 +22,7 @@ from keyfold.wire.server._state import ServerState
 
 _BACKLOG = 1_024
 # How many connections are accepted before others get their turn.
-_ACCEPTED_PER_TURN = 32
+_ACCEPTED_PER_TURN = 8
 # How many handshakes may be unfinished: then the oldest has to go. One takes a few round trips.
 _MOST_HANDSHAKES = 64
 # A handshake takes about a millisecond of computing, so others get a turn before the next.
