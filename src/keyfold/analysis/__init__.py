@@ -14,7 +14,7 @@ from keyfold.analysis.profiles import (
 )
 from keyfold.analysis.samples import SampleData, find_sample, sample_database
 from keyfold.analysis.scratch import RecordedCall, ScratchTable
-from keyfold.analysis.workload import CostSettings, PatternUse, Workload, read_workload
+from keyfold.analysis.workload import CostSettings, PatternUse, Workload, read_workload, use_alike
 
 __all__ = [
     "CostSettings",
@@ -30,4 +30,5 @@ __all__ = [
     "profile_table",
     "read_workload",
     "sample_database",
+    "use_alike",
 ]

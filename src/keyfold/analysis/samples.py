@@ -26,6 +26,7 @@ from keyfold.model._pattern_arguments import sample_for
 from keyfold.model._samples import samples_of
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store import Executor
+from keyfold.store._guards import expiry_in, guard_item
 from keyfold.values import Item, item_size_bytes
 
 # An attribute that makes an item as large as the workload expects.
@@ -188,20 +189,20 @@ def fill(scratch: ScratchTable, sample: SampleData, workload: Workload) -> tuple
             multiplied = [_pad(item, round(volume.bytes)) for item in multiplied]
         if multiplied != items:
             padded += multiplied
-        if schema.unique:
-            _make_guards(scratch, schema, multiplied)
+        padded += _make_guards(scratch.table, schema, multiplied)
     scratch.load(padded)
     scratch.keep()
     return tuple(assumptions)
 
 
-def _make_guards(scratch: ScratchTable, schema: EntitySchema, items: list[Item]) -> None:
+def _make_guards(table: Table, schema: EntitySchema, items: list[Item]) -> Iterator[Item]:
+    """Yield the guard items of the unique values of some items."""
     for item in items:
-        try:
-            entity: Any = schema.decode(item)
-            scratch.store.run(entity.put())
-        except (KeyfoldError, ValidationError, ItemMismatch):
-            continue  # its values are those of another sample
+        owner = {name: item[name] for name in table.key.names}
+        for field in schema.unique.values():
+            value = field.value_in(item)
+            if value is not None:
+                yield guard_item(table, field.guard, value, owner, expiry_in(table, item))
 
 
 def _multiply(schema: EntitySchema, items: list[Item], wanted: int) -> Iterator[Item]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from keyfold.analysis.samples import SampleData, name_entity
 from keyfold.analysis.workload import Workload
 from keyfold.model import Index, Table
+from keyfold.store._guards import read_guard
 from keyfold.values import Item, item_size_bytes
+
+# Before the name of the entity whose unique values they guard.
+_GUARDS = "guards of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,10 @@ class StoredSize:
 
 @dataclass(frozen=True, slots=True)
 class TableSizes:
-    """Sizes by entity, of the table (None) and of each index; what the sample has, and at all."""
+    """Sizes by entity, of the table (None) and of each index; what the sample has, and at all.
+
+    Guards of unique values are apart from the items that they guard: see `owner_of`.
+    """
 
     sampled: Mapping[str | None, Mapping[str, StoredSize]]
     expected: Mapping[str | None, Mapping[str, StoredSize]]
@@ -49,8 +56,8 @@ def estimate_sizes(
         None: {},
         **{index.name: {} for index in table.indexes},
     }
-    for item in items:
-        name = name_entity(table, item) or "guards"
+    grown = list(items)
+    for item, name in zip(grown, _name_all(table, grown), strict=True):
         _add(sampled[None], name, item_size_bytes(item))
         for index in table.indexes:
             entry = project(table, index, item)
@@ -59,14 +66,18 @@ def estimate_sizes(
     factors: dict[str, float] = {}
     assumptions: list[str] = []
     for name, size in sampled[None].items():
-        count = None if name not in workload.volumes else workload.volumes[name].items
+        if name not in workload.volumes:
+            continue
+        count = workload.volumes[name].items
         if count is None and sample.counted is not None:
             count = sample.counted.get(name)
         if count is None:
             count = size.items
-            if name in workload.volumes:
-                assumptions.append(f"{name}: {size.items:g} items, as in the sample.")
+            noun = "item" if count == 1 else "items"
+            assumptions.append(f"{name}: {count:g} {noun}, as in the sample.")
         factors[name] = count / size.items
+    for name in sampled[None]:
+        factors.setdefault(name, factors.get(owner_of(name), 1.0))
     expected = {
         index: {
             name: StoredSize(size.items * factors[name], size.bytes * factors[name])
@@ -75,6 +86,28 @@ def estimate_sizes(
         for index, sizes in sampled.items()
     }
     return TableSizes(sampled, expected, tuple(assumptions))
+
+
+def owner_of(name: str) -> str:
+    """Return the entity of a name in sizes: that of an entity, or of its guards."""
+    return name.removeprefix(_GUARDS)
+
+
+def _name_all(table: Table, items: list[Item]) -> Iterator[str]:
+    """Yield the entity of each item; guards of unique values are named after that of their owner."""
+    entities = [name_entity(table, item) for item in items]
+    owners = {_key_of(table, item): name for item, name in zip(items, entities, strict=True)}
+    for item, name in zip(items, entities, strict=True):
+        if name is not None:
+            yield name
+        else:
+            guard = read_guard(table, item)
+            owner = "" if guard is None or guard.owner is None else _key_of(table, guard.owner)
+            yield f"{_GUARDS}{owners.get(owner) or 'others'}"
+
+
+def _key_of(table: Table, item: Item) -> str:
+    return repr([item[name] for name in table.key.names])
 
 
 def project(table: Table, index: Index, item: Item) -> Item | None:

@@ -60,13 +60,16 @@ class CostSettings:
     """What a table has besides its items, which costs something.
 
     `backups` is how many full backups are kept, `replicas` how many other regions have the table,
-    and `stream_consumers` how many programs read its stream by themselves.
+    and `stream_consumers` how many programs read its stream by themselves. Vectors are gigabytes in
+    a month: those that are written to vector indexes, and those that searches go through.
     """
 
     point_in_time_recovery: bool = False
     backups: float = 0
     replicas: float = 0
     stream_consumers: float = 0
+    vectors_written_gb: float = 0
+    vectors_searched_gb: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,40 @@ def read_workload(table: Table, file: Path | None = None) -> Workload:
     for name, volume in reader.tables(document, "entities", volumes).items():
         volumes[name] = reader.read_volume(name, volume, volumes[name])
     return Workload(patterns, volumes, reader.read_settings(document), str(given))
+
+
+def use_alike(own: Workload, model: Workload) -> Workload:
+    """Return the workload of a table that is used as another one is, to compare the two.
+
+    How often things happen and how many there are does not depend on the design: for patterns and
+    entities of the same name, rates, peaks, skews, numbers of items and growth are those of
+    `model`, and so are the settings. Sizes, items of a partition and arguments are a table's own,
+    where it has any.
+    """
+    patterns = {
+        name: _use_alike(use, model.patterns[name]) if name in model.patterns else use
+        for name, use in own.patterns.items()
+    }
+    volumes = {
+        name: _count_alike(volume, model.volumes[name]) if name in model.volumes else volume
+        for name, volume in own.volumes.items()
+    }
+    return Workload(patterns, volumes, model.settings, own.source)
+
+
+def _use_alike(own: PatternUse, model: PatternUse) -> PatternUse:
+    if model.rate is None:
+        return own
+    return replace(model, arguments={**model.arguments, **own.arguments})
+
+
+def _count_alike(own: Volume, model: Volume) -> Volume:
+    return Volume(
+        own.items if model.items is None else model.items,
+        own.growth if model.growth is None else model.growth,
+        model.bytes if own.bytes is None else own.bytes,
+        own.per_partition,
+    )
 
 
 def _find_file(table: Table) -> Path | None:

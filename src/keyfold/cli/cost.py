@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the model.
     from rich.console import Console
 
-    from keyfold.analysis.cost import CostComparison, CostReport
+    from keyfold.analysis import Workload
+    from keyfold.analysis.cost import CostComparison, CostReport, Prices
 
 EXAMPLES = (
     "keyfold cost market",
@@ -38,10 +39,14 @@ def cost(
     sample: SampleUrl = None,
     compare: Annotated[
         str | None,
-        typer.Option(help="Another table, to compare the costs of both.", metavar="TABLE"),
+        typer.Option(
+            help="Another table, to compare the costs of both under the same workload.",
+            metavar="TABLE",
+        ),
     ] = None,
     chart: Annotated[
-        Path | None, typer.Option(help="Write a chart here, as SVG.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Write a chart here, as SVG, of both tables if two.", metavar="FILE"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,78 +55,118 @@ def cost(
     Every pattern runs on sample items in memory, and its read and write units are counted, those
     of indexes included. Rates, counts and sizes come from the declaration and the workload file.
     Prices are data with a date; --prices replaces them. What is not given is assumed, and said.
+
+    With --compare, the other table is used like the first: patterns and entities of the same name
+    have the same rates and numbers of items. Its items are those of its own examples.
     """
-    from keyfold.analysis.cost import compare_costs, draw_chart, read_prices, report_cost
+    from keyfold.analysis.cost import compare_costs, read_prices, report_cost
     from keyfold.cli._tables import find_table
     from keyfold.cli._terminal import make_console
 
     known = read_prices(prices)
     report = report_cost(make_profile(find_table(name, table), workload, sample), known)
-    other = None
+    compared = None
     if compare is not None:
-        other = report_cost(make_profile(find_table(compare), None, None), known)
+        compared = compare_costs(report, _price_alike(compare, report.profile.workload, known))
     if chart is not None:
-        chart.write_text(draw_chart(report), "utf-8")
+        _write_chart(chart, report, compared)
     if as_json:
         document: dict[str, Any] = report.to_json()
-        if other is not None:
-            document["compared"] = compare_costs(report, other).to_json()
+        if compared is not None:
+            document["compared"] = compared.to_json()
         print(json.dumps(document, indent=2, ensure_ascii=False))
         return
     console = make_console()
-    if other is None:
+    if compared is None:
         _print_report(console, report)
     else:
-        _print_comparison(console, compare_costs(report, other))
+        _print_comparison(console, compared)
+
+
+def _price_alike(name: str, workload: Workload, prices: Prices) -> CostReport:
+    """Return the report of a table that is used as a workload says."""
+    from keyfold.analysis import find_sample, profile_table, read_workload, use_alike
+    from keyfold.analysis.cost import report_cost
+    from keyfold.cli._tables import find_table
+
+    try:
+        table = find_table(name)
+    except typer.BadParameter as fault:
+        fault.param_hint = "--compare"
+        raise
+    own = use_alike(read_workload(table), workload)
+    return report_cost(profile_table(table, find_sample(table), own), prices)
+
+
+def _write_chart(file: Path, report: CostReport, compared: CostComparison | None) -> None:
+    from keyfold.analysis.cost import draw_chart, draw_comparison
+
+    text = draw_chart(report) if compared is None else draw_comparison(compared)
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        fact = f"{file} cannot be written: {error.strerror or error}."
+        raise typer.BadParameter(fact, param_hint="--chart") from None
 
 
 def _print_report(console: Console, report: CostReport) -> None:
-    from keyfold.cli._terminal import join_styled, make_table
+    from keyfold.cli._terminal import join_styled
 
-    forecast = report.forecast
+    forecast, is_used = report.forecast, report.profile.workload.has_rates
+    mode = "on demand" if is_used else "without requests"
     console.print(
         join_styled(
             (forecast.table, "bold"),
-            f"  ${forecast.month_usd:,.2f} a month, on demand, {forecast.prices.region} ",
+            f"  ${forecast.month_usd:,.2f} a month, {mode}, {forecast.prices.region} ",
             (f"(prices of {forecast.prices.date})", "dim"),
         )
     )
     console.print()
+    if forecast.patterns:
+        _print_patterns(console, report)
+    _print_parts(console, report)
+    if is_used:
+        _print_modes(console, report)
+    _print_assumptions(console, forecast.assumptions)
+
+
+def _print_patterns(console: Console, report: CostReport) -> None:
+    from keyfold.cli._terminal import make_table
+
     listed = make_table()
     listed.add_column("pattern", overflow="fold")
     for title in ("read units", "write units", "calls a month", "$ a month", "share"):
         listed.add_column(title, justify="right", no_wrap=True)
-    for each in sorted(forecast.patterns, key=lambda one: -one.month_usd):
-        share = each.month_usd / forecast.month_usd if forecast.month_usd else 0.0
+    for each in sorted(report.forecast.patterns, key=lambda one: -one.month_usd):
         listed.add_row(
             each.name,
-            f"{each.read_units:g}" if each.read_units else "",
-            f"{each.write_units:g}" if each.write_units else "",
+            f"{each.read_units:,.6g}" if each.read_units else "",
+            f"{each.write_units:,.6g}" if each.write_units else "",
             f"{each.calls:,.0f}" if each.calls else "",
             f"{each.month_usd:,.2f}" if each.calls else "",
-            f"{share:.0%}" if each.calls else "",
+            f"{each.share:.0%}" if each.calls else "",
         )
     console.print(listed)
-    _print_storage(console, report)
-    _print_modes(console, report)
-    _print_assumptions(console, forecast.assumptions)
+    console.print()
 
 
-def _print_storage(console: Console, report: CostReport) -> None:
+def _print_parts(console: Console, report: CostReport) -> None:
     from keyfold.cli._terminal import make_table
 
-    console.print()
     listed = make_table()
-    listed.add_column("storage")
-    for title in ("items", "GB", "$ a month"):
-        listed.add_column(title, justify="right")
-    for each in report.forecast.storage:
-        where = "table" if each.index is None else f"index {each.index}"
+    listed.add_column("$ a month by", overflow="fold")
+    for title in ("items", "GB", "storage", "reads", "writes", "all"):
+        listed.add_column(title, justify="right", no_wrap=True)
+    for each in report.forecast.parts:
+        dollars = (each.storage_usd, each.read_usd, each.write_usd, each.month_usd)
         listed.add_row(
-            where, f"{each.items:,.0f}", f"{each.gigabytes:,.3f}", f"{each.month_usd:,.2f}"
+            "table" if each.index is None else f"index {each.index}",
+            f"{each.items:,.0f}",
+            f"{each.gigabytes:,.3f}",
+            *(f"{usd:,.2f}" for usd in dollars),
         )
     for name, usd in report.forecast.extras.items():
-        listed.add_row(name, "", "", f"{usd:,.2f}")
+        listed.add_row(name, "", "", "", "", "", f"{usd:,.2f}")
     console.print(listed)
 
 
@@ -135,26 +180,67 @@ def _print_modes(console: Console, report: CostReport) -> None:
     for each in report.modes:
         listed.add_row(each.mode, f"{each.month_usd:,.2f}")
     console.print(listed)
-    shares = ", ".join(f"{share:.0%} for {kind}s" for kind, share in report.break_even.items())
-    console.print(f"Provisioned capacity is cheaper from a utilisation of {shares}.")
-    later = [each for each in report.growth if each.month in (12, 36)]
-    grown = ", ".join(f"${each.month_usd:,.2f} in {each.month} months" for each in later)
-    console.print(f"With the growth of the workload: {grown}.")
+    console.print()
+    for each in report.break_even:
+        if each.share is not None and each.utilisation is not None:
+            console.print(
+                f"Capacity for {each.kind}s is cheaper than on demand if {each.share:.0%} of it is in "
+                f"use; of capacity for the peak, {each.utilisation:.0%} is."
+            )
+    now, *later = (each for each in report.growth if each.month in (0, 12, 36))
+    if later[-1].gigabytes > now.gigabytes:
+        grown = ", ".join(
+            f"${each.month_usd:,.2f} in {each.month} months ({each.gigabytes:,.3f} GB)"
+            for each in later
+        )
+        console.print(f"As the table grows: {grown}.")
 
 
 def _print_comparison(console: Console, comparison: CostComparison) -> None:
-    from keyfold.cli._terminal import make_table
+    from keyfold.cli._terminal import join_styled, make_table
 
-    one, other = comparison.one.forecast, comparison.other.forecast
+    prices = comparison.one.forecast.prices
+    console.print(
+        join_styled(
+            (" and ".join(comparison.names), "bold"),
+            f"  $ a month, on demand, {prices.region} ",
+            (f"(prices of {prices.date})", "dim"),
+        )
+    )
+    console.print()
     listed = make_table()
     listed.add_column("", overflow="fold")
-    for title in (comparison.names[0], comparison.names[1], "difference"):
+    one, other = comparison.names
+    for title in ("units", one, "units", other, "difference"):
         listed.add_column(title, justify="right")
     for row in comparison.rows:
-        shown = ["" if each is None else f"{each:,.2f}" for each in (row.one, row.other)]
-        listed.add_row(row.name, *shown, f"{row.difference:+,.2f}")
+        listed.add_row(
+            row.name,
+            _show_units(row.units),
+            _show_dollars(row.one),
+            _show_units(row.other_units),
+            _show_dollars(row.other),
+            f"{row.difference:+,.2f}",
+        )
     console.print(listed)
-    _print_assumptions(console, tuple(dict.fromkeys((*one.assumptions, *other.assumptions))))
+    console.print("Units are those of one call: R to read, W to write.")
+    _print_assumptions(console, comparison.assumptions)
+
+
+def _show_dollars(usd: float | None) -> str:
+    return "" if usd is None else f"{usd:,.2f}"
+
+
+def _show_units(units: tuple[float, float] | None) -> str:
+    """Return the units of a call in a few characters.
+
+    >>> _show_units((1.5, 0.0)), _show_units((1.0, 14.0))
+    ('1.5 R', '1 R + 14 W')
+    """
+    if units is None:
+        return ""
+    kinds = zip(units, ("R", "W"), strict=True)
+    return " + ".join(f"{count:,.6g} {kind}" for count, kind in kinds if count) or "0"
 
 
 def _print_assumptions(console: Console, assumptions: tuple[str, ...]) -> None:

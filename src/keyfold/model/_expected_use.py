@@ -22,6 +22,8 @@ _UNIT_SECONDS: dict[str, int] = {
     "month": MONTH_SECONDS,
 }
 _MULTIPLES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+# More would be infinite once it is multiplied by times and prices.
+_MOST = 1e18
 _match_count = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?([kMG]?)").fullmatch
 
 
@@ -81,10 +83,16 @@ def parse_count(value: str | float) -> float:
         found = _match_count(value)
         if found is None:
             raise ValueError(f"{value!r} is not a count. Write 1200, 200k or 1.5M")
-        return float(found[1]) * _MULTIPLES[found[2]]
-    if isinstance(value, bool) or not 0 <= value < float("inf"):
+        return _check_count(value, float(found[1]) * _MULTIPLES[found[2]])
+    if isinstance(value, bool) or not value >= 0:
         raise ValueError(f"{value!r} is not a count. Write a number of 0 or more")
-    return float(value)
+    return _check_count(value, float(min(value, 2 * _MOST)))
+
+
+def _check_count(given: str | float, count: float) -> float:
+    if count > _MOST:
+        raise ValueError(f"{given!r:.80} is too large. Write a number up to 1e18")
+    return count
 
 
 def parse_volume(

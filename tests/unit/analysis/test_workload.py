@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keyfold.analysis import PatternUse, read_workload
+from keyfold.analysis import PatternUse, read_workload, use_alike
 from keyfold.errors import WorkloadInvalid
 from keyfold.model._expected_use import CallRate, Volume
 from tests.unit.analysis.library import table
@@ -48,6 +48,12 @@ def test_a_file_replaces_what_is_declared(tmp_path: Path) -> None:
         ("[patterns.'Get reader']\nrates = 1", "'rates' is unknown. Did you mean 'rate'"),
         ("[patterns.'Get reader']\nrate = 'often'", "'often' is not a rate"),
         ("[patterns.'Get reader']\nrate = '90/s'", "its peak .40/s. is lower than its rate .90/s."),
+        ("[patterns.'Get reader']\nrate = '999999999999999G/s'", "too large"),
+        ("[entities.Book]\nitems = 1e300", "too large. Write a number up to 1e18"),
+        ("[entities.Book]\nitems = nan", "not a count"),
+        ("[entities.Book]\nitems = -1", "not a count"),
+        ("[settings]\nbackups = 'two'", "settings: 'two' is not a count"),
+        ("[settings]\nvectors = 1", "'vectors' is unknown"),
         ("[entities.Book]\nitems = [1]", "entities.Book"),
         ("patterns = 3", "patterns: got 3. Write a TOML table"),
         ("[", "it is not TOML"),
@@ -63,3 +69,25 @@ def test_faults_name_the_place_and_the_nearest_name(tmp_path: Path, text: str, f
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(WorkloadInvalid, match=r"none.toml: it cannot be read: No such file"):
         read_workload(table, tmp_path / "none.toml")
+
+
+def test_a_compared_table_is_used_like_the_first(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text(
+        '[patterns."Get reader"]\nrate = "1M/month"\narguments = { reader = "bob" }\n'
+        "[entities.Book]\nitems = 500\nbytes = 300\nper_partition = 7\n"
+        "[settings]\nbackups = 2\n"
+    )
+    second.write_text(
+        '[patterns."Get reader"]\nrate = "7/s"\narguments = { reader = "eve" }\n'
+        '[patterns."Add book"]\nrate = "1/s"\n'
+        "[entities.Book]\nitems = 9\nbytes = 900\nper_partition = 2\n"
+    )
+    found = use_alike(read_workload(table, second), read_workload(table, first))
+    use = found.patterns["Get reader"]
+    assert use.rate == CallRate.parse("1M/month")
+    assert use.arguments == {"reader": "eve"}
+    # What the first does not say is the second's own.
+    assert found.patterns["Add book"].rate == CallRate(1, "1/s")
+    assert found.volumes["Book"] == Volume(items=500, bytes=900, per_partition=2)
+    assert found.settings.backups == 2

@@ -16,7 +16,7 @@ def test_the_cost_of_a_design_is_that_of_its_patterns_and_storage(run: Run, desi
     assert (shown.code, shown.err) == (0, "")
     assert max(map(len, shown.out.splitlines())) <= 120
     document = json.loads(run("cost", design, "--json").out)
-    storage = sum(each["month_usd"] for each in document["storage"])
+    storage = sum(each["storage_usd"] for each in document["parts"])
     patterns = sum(each["month_usd"] for each in document["patterns"])
     assert document["month_usd"] == pytest.approx(storage + patterns, abs=1e-4)
     assert f"${document['month_usd']:,.2f} a month" in shown.out
@@ -57,3 +57,26 @@ def test_a_file_that_is_wrong_is_named(run: Run, tmp_path: Path) -> None:
     found = run("cost", "exchange_rates", "--workload", file)
     assert found.code == 2
     assert "'Gte' is unknown. Did you mean 'Get'?" in found.err
+
+
+def test_a_table_without_rates_has_units_and_storage_only(run: Run, tmp_path: Path) -> None:
+    workload = tmp_path / "none.toml"
+    workload.write_text("")
+    shown = run("cost", "exchange_rates", "--workload", workload)
+    assert "a month, without requests, us-east-1" in shown.out
+    assert "No pattern has a rate, so only units and storage are known." in shown.out
+    assert "billing mode" not in shown.out
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "fact"),
+    [
+        ("--compare", "nothing", "Invalid value for --compare: there is no table 'nothing'"),
+        ("--chart", "none/cost.svg", "Invalid value for --chart: none/cost.svg cannot be written"),
+        ("--prices", "none.toml", "none.toml: it cannot be read: No such file or directory"),
+    ],
+)
+def test_an_option_that_is_wrong_is_named(run: Run, option: str, value: str, fact: str) -> None:
+    found = run("cost", "exchange_rates", option, value)
+    assert found.code == 2
+    assert fact in " ".join(found.err.split())

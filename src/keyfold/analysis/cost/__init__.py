@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from keyfold.analysis.cost._chart import draw_chart
-from keyfold.analysis.cost._forecast import CostForecast, PatternCost, StorageCost, forecast_cost
-from keyfold.analysis.cost._modes import GrowthPoint, ModeCost, compare_modes
+from keyfold.analysis.cost._chart import draw_chart, draw_comparison
+from keyfold.analysis.cost._comparison import ComparedCost, CostComparison, compare_costs
+from keyfold.analysis.cost._forecast import CostForecast, PartCost, PatternCost, forecast_cost
+from keyfold.analysis.cost._growth import GrowthPoint
+from keyfold.analysis.cost._modes import BreakEven, ModeCost, compare_modes
 from keyfold.analysis.cost._prices import ClassPrices, ExtraPrices, Prices, read_prices
-from keyfold.analysis.cost._reports import (
-    ComparedCost,
-    CostComparison,
-    CostReport,
-    compare_costs,
-    report_cost,
-)
+from keyfold.analysis.cost._reports import CostReport, report_cost
 
 __all__ = [
+    "BreakEven",
     "ClassPrices",
     "ComparedCost",
     "CostComparison",
@@ -23,12 +20,13 @@ __all__ = [
     "ExtraPrices",
     "GrowthPoint",
     "ModeCost",
+    "PartCost",
     "PatternCost",
     "Prices",
-    "StorageCost",
     "compare_costs",
     "compare_modes",
     "draw_chart",
+    "draw_comparison",
     "forecast_cost",
     "read_prices",
     "report_cost",

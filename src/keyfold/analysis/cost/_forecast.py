@@ -1,19 +1,23 @@
-"""The forecast of a month: each pattern, storage, and what the table has besides."""
+"""The forecast of a month: each pattern, table and indexes, and what the table has besides."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from keyfold.analysis.cost._assumptions import list_assumptions
 from keyfold.analysis.cost._prices import ClassPrices, Prices, TableClass
 from keyfold.analysis.profiles import PatternProfile, TableProfile
 from keyfold.analysis.sizes import StoredSize
+from keyfold.capacity import count_partitions
 from keyfold.model._expected_use import MONTH_SECONDS
 
 GIB = 2**30
 # DynamoDB adds this to the size of each item, and of each entry of an index.
 OVERHEAD_BYTES = 100
+REPLICA_WRITES = "writes to replicas"
 _MILLION = 1_000_000
 # Each program that follows a stream asks a shard for records about once a second.
 _STREAM_READS = MONTH_SECONDS
@@ -21,13 +25,17 @@ _STREAM_READS = MONTH_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class PatternCost:
-    """What one pattern costs: the units of a call, and the dollars of a month, on demand."""
+    """What one pattern costs: the units of a call, and the dollars of a month, on demand.
+
+    `share` is its part of the month.
+    """
 
     name: str
     read_units: float
     write_units: float
     calls: float
     month_usd: float
+    share: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the cost as a JSON object."""
@@ -37,17 +45,28 @@ class PatternCost:
             "write_units": self.write_units,
             "calls_month": self.calls,
             "month_usd": round(self.month_usd, 6),
+            "share": round(self.share, 6),
         }
 
 
 @dataclass(frozen=True, slots=True)
-class StorageCost:
-    """What the table (None) or an index stores, and what that costs in a month."""
+class PartCost:
+    """What the table itself (index None) or an index costs in a month, on demand.
+
+    Its reads and writes are those of the patterns' units that it consumes.
+    """
 
     index: str | None
     items: float
     gigabytes: float
-    month_usd: float
+    storage_usd: float
+    read_usd: float
+    write_usd: float
+
+    @property
+    def month_usd(self) -> float:
+        """The dollars of the month."""
+        return self.storage_usd + self.read_usd + self.write_usd
 
     def to_json(self) -> dict[str, Any]:
         """Return the cost as a JSON object."""
@@ -55,6 +74,9 @@ class StorageCost:
             "index": self.index,
             "items": self.items,
             "gigabytes": round(self.gigabytes, 6),
+            "storage_usd": round(self.storage_usd, 6),
+            "read_usd": round(self.read_usd, 6),
+            "write_usd": round(self.write_usd, 6),
             "month_usd": round(self.month_usd, 6),
         }
 
@@ -63,14 +85,15 @@ class StorageCost:
 class CostForecast:
     """The cost of a table in a month of 730 hours, on demand.
 
-    `extras` are dollars for what the table has besides: backups, replicas, streams.
+    `parts` has the table and each index: their storage, and the same requests as `patterns`.
+    `extras` are dollars for what the table has besides: backups, replicas, streams, vectors.
     """
 
     table: str
     prices: Prices
     table_class: TableClass
     patterns: tuple[PatternCost, ...]
-    storage: tuple[StorageCost, ...]
+    parts: tuple[PartCost, ...]
     extras: Mapping[str, float]
     assumptions: tuple[str, ...]
 
@@ -82,7 +105,13 @@ class CostForecast:
     @property
     def storage_usd(self) -> float:
         """The dollars of the table's storage and that of its indexes."""
-        return sum(each.month_usd for each in self.storage)
+        return sum(each.storage_usd for each in self.parts)
+
+    @property
+    def fixed_usd(self) -> float:
+        """The dollars that are the same in every billing mode: without requests, everywhere."""
+        extras = sum(usd for name, usd in self.extras.items() if name != REPLICA_WRITES)
+        return self.storage_usd + extras
 
     @property
     def month_usd(self) -> float:
@@ -95,7 +124,7 @@ class CostForecast:
             "table": self.table,
             "assumptions": list(self.assumptions),
             "patterns": [each.to_json() for each in self.patterns],
-            "storage": [each.to_json() for each in self.storage],
+            "parts": [each.to_json() for each in self.parts],
             "extras": {name: round(usd, 6) for name, usd in self.extras.items()},
             "month_usd": round(self.month_usd, 6),
             "prices": {"region": self.prices.region, "date": self.prices.date},
@@ -107,43 +136,14 @@ def forecast_cost(
 ) -> CostForecast:
     """Return what a table costs in a month, on demand."""
     rates = prices.of(table_class)
-    settings = profile.workload.settings
     patterns = tuple(_price_patterns(profile, rates))
-    storage = tuple(_price_storage(profile, rates))
-    gigabytes = storage[0].gigabytes
-    extras: dict[str, float] = {}
-    if settings.point_in_time_recovery:
-        extras["point-in-time recovery"] = gigabytes * prices.extras.pitr_gb_month
-    if settings.backups:
-        extras["backups"] = gigabytes * settings.backups * prices.extras.backup_gb_month
-    if settings.replicas:
-        writes = sum(each.calls * each.write_units for each in patterns)
-        copied = writes * rates.million_write_requests / _MILLION
-        stored = sum(each.month_usd for each in storage)
-        extras["replicas"] = settings.replicas * (copied + stored)
-    if profile.table.stream is not None and settings.stream_consumers:
-        reads = max(
-            0.0, settings.stream_consumers * _STREAM_READS - prices.extras.free_stream_reads
-        )
-        extras["stream reads"] = reads * prices.extras.million_stream_reads / _MILLION
-    return CostForecast(
-        profile.table.name,
-        prices,
-        table_class,
-        patterns,
-        storage,
-        extras,
-        (*_assume(profile), *profile.assumptions),
-    )
-
-
-def _price_patterns(profile: TableProfile, rates: ClassPrices) -> Iterator[PatternCost]:
-    for name, each in profile.patterns.items():
-        rate = profile.workload.patterns[name].rate
-        calls = 0.0 if rate is None else rate.per_month
-        yield PatternCost(
-            name, each.read_units, each.write_units, calls, calls * price_call(each, rates)
-        )
+    parts = tuple(_price_parts(profile, rates))
+    extras = _price_extras(profile, prices, parts)
+    whole = sum(each.month_usd for each in patterns)
+    whole += sum(each.storage_usd for each in parts) + sum(extras.values())
+    shared = tuple(_share(each, whole) for each in patterns)
+    notes = (*list_assumptions(profile), *profile.assumptions)
+    return CostForecast(profile.table.name, prices, table_class, shared, parts, extras, notes)
 
 
 def price_call(profile: PatternProfile, rates: ClassPrices) -> float:
@@ -152,28 +152,83 @@ def price_call(profile: PatternProfile, rates: ClassPrices) -> float:
     return (reads + profile.write_units * rates.million_write_requests) / _MILLION
 
 
-def _price_storage(profile: TableProfile, rates: ClassPrices) -> Iterator[StorageCost]:
-    for index in (None, *(each.name for each in profile.table.indexes)):
-        size = profile.sizes.total(index)
-        gigabytes = stored_bytes(size) / GIB
-        yield StorageCost(index, size.items, gigabytes, gigabytes * rates.storage_gb_month)
-
-
 def stored_bytes(size: StoredSize) -> float:
     """Return the bytes that are billed as storage, DynamoDB's overhead included."""
     return size.bytes + size.items * OVERHEAD_BYTES
 
 
-def _assume(profile: TableProfile) -> Iterator[str]:
-    workload = profile.workload
-    yield "A month has 730 hours. Requests are on demand. Free tiers are not counted."
-    unknown = [name for name, use in workload.patterns.items() if use.rate is None]
-    if unknown and len(unknown) == len(workload.patterns):
-        yield "No pattern has a rate, so only units and storage are known."
-    elif unknown:
-        yield f"Without a rate, and so without cost: {', '.join(unknown)}."
-    if profile.table.ttl is not None:
-        yield "Deletions by expiry are free, and expired items are taken to be gone."
-    if profile.table.stream is not None and not workload.settings.stream_consumers:
-        yield "Nobody reads the stream, or only Lambda does, which is free."
-    yield "A put writes a new item, unless the pattern says otherwise."
+def count_calls(profile: TableProfile, pattern: str) -> float:
+    """Return how often a pattern is called in a month; 0 if its rate is not known."""
+    rate = profile.workload.patterns[pattern].rate
+    return 0.0 if rate is None else rate.per_month
+
+
+def _price_patterns(profile: TableProfile, rates: ClassPrices) -> Iterator[PatternCost]:
+    for name, each in profile.patterns.items():
+        calls = count_calls(profile, name)
+        yield PatternCost(
+            name, each.read_units, each.write_units, calls, calls * price_call(each, rates)
+        )
+
+
+def _share(cost: PatternCost, whole: float) -> PatternCost:
+    share = cost.month_usd / whole if whole else 0.0
+    return replace(cost, share=share)
+
+
+def _price_parts(profile: TableProfile, rates: ClassPrices) -> Iterator[PartCost]:
+    for index in (None, *(each.name for each in profile.table.indexes)):
+        size = profile.sizes.total(index)
+        gigabytes = stored_bytes(size) / GIB
+        reads, writes = _count_units(profile, index)
+        yield PartCost(
+            index,
+            size.items,
+            gigabytes,
+            gigabytes * rates.storage_gb_month,
+            reads * rates.million_read_requests / _MILLION,
+            writes * rates.million_write_requests / _MILLION,
+        )
+
+
+def _count_units(profile: TableProfile, index: str | None) -> tuple[float, float]:
+    """Return the read and write units of a month."""
+    reads = writes = 0.0
+    for name, each in profile.patterns.items():
+        calls = count_calls(profile, name)
+        reads += calls * each.units_of(index, is_read=True)
+        writes += calls * each.units_of(index, is_read=False)
+    return reads, writes
+
+
+def _price_extras(
+    profile: TableProfile, prices: Prices, parts: tuple[PartCost, ...]
+) -> dict[str, float]:
+    settings, extra = profile.workload.settings, prices.extras
+    # Backups have the table and its local indexes; global ones are built again.
+    local = {each.name for each in profile.table.indexes if each.local}
+    kept = sum(each.gigabytes for each in parts if each.index is None or each.index in local)
+    found: dict[str, float] = {}
+    if settings.point_in_time_recovery:
+        found["point-in-time recovery"] = kept * extra.pitr_gb_month
+    if settings.backups:
+        found["backups"] = kept * settings.backups * extra.backup_gb_month
+    if settings.replicas:
+        found[REPLICA_WRITES] = settings.replicas * sum(each.write_usd for each in parts)
+        found["storage of replicas"] = settings.replicas * sum(each.storage_usd for each in parts)
+    if profile.table.stream is not None and settings.stream_consumers:
+        reads = settings.stream_consumers * _count_shards(profile, parts[0]) * _STREAM_READS
+        charged = max(0.0, reads - extra.free_stream_reads)
+        found["stream reads"] = charged * extra.million_stream_reads / _MILLION
+    if settings.vectors_written_gb:
+        found["vectors written"] = settings.vectors_written_gb * extra.vector_write_gb
+    if settings.vectors_searched_gb:
+        found["vectors searched"] = settings.vectors_searched_gb * extra.vector_search_gb
+    return found
+
+
+def _count_shards(profile: TableProfile, table: PartCost) -> int:
+    """Return how many shards the stream has at a time: one for each partition of the table."""
+    reads, writes = (math.ceil(each / MONTH_SECONDS) for each in _count_units(profile, None))
+    size_bytes = math.ceil(table.gigabytes * GIB)
+    return count_partitions(size_bytes, read_units_per_second=reads, write_units_per_second=writes)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keyfold.analysis.cost._forecast import CostForecast, forecast_cost
+from keyfold.analysis.cost._forecast import REPLICA_WRITES, forecast_cost
 from keyfold.analysis.cost._prices import TABLE_CLASSES, ClassPrices, Prices, TableClass
 from keyfold.analysis.profiles import TableProfile
 from keyfold.model._expected_use import MONTH_SECONDS
@@ -55,7 +55,7 @@ class UnitsPerSecond:
 
 
 def count_units(profile: TableProfile, index: str | None) -> UnitsPerSecond:
-    """Return the units of the table (None) or of an index; a pattern without peak has none."""
+    """Return the units of the table (None) or of an index; a pattern without peak is called evenly."""
     totals = [0.0, 0.0, 0.0, 0.0]
     for name, each in profile.patterns.items():
         use = profile.workload.patterns[name]
@@ -80,111 +80,106 @@ def compare_modes(profile: TableProfile, prices: Prices) -> tuple[ModeCost, ...]
 def _modes_of(profile: TableProfile, prices: Prices, table_class: TableClass) -> Iterator[ModeCost]:
     name, rates = _CLASS_NAMES[table_class], prices.of(table_class)
     forecast = forecast_cost(profile, prices, table_class=table_class)
-    other = forecast.month_usd - forecast.requests_usd
-    yield ModeCost(f"on demand, {name}", forecast.requests_usd, other)
-    scaled = _provision(profile, rates, at_peak=False)
-    yield ModeCost(f"provisioned with auto scaling, {name}", _sum(scaled), other)
-    peak = _provision(profile, rates, at_peak=True)
-    yield ModeCost(f"provisioned for the peak, {name}", _sum(peak), other)
-    if table_class == "standard":
+    other = forecast.fixed_usd
+    requests = forecast.requests_usd + forecast.extras.get(REPLICA_WRITES, 0.0)
+    yield ModeCost(f"on demand, {name}", requests, other)
+    scaled = _price_capacity(provision(profile, at_peak=False), rates)
+    yield ModeCost(f"provisioned with auto scaling, {name}", scaled, other)
+    peak = provision(profile, at_peak=True)
+    yield ModeCost(f"provisioned for the peak, {name}", _price_capacity(peak, rates), other)
+    # Reserved capacity is for Standard alone.
+    if table_class == "standard" and max(peak.read, peak.write) >= _RESERVED_BLOCK:
         for years, share in sorted(prices.reserved.items()):
-            reserved = _reserve(profile, rates, share)
             label = f"provisioned for the peak, reserved for {years} year{'s' if years > 1 else ''}"
-            yield ModeCost(label, reserved, other)
-
-
-def _provision(
-    profile: TableProfile, rates: ClassPrices, *, at_peak: bool
-) -> Iterator[tuple[float, float]]:
-    """Yield the dollars of the read and write capacity of the table and each index."""
-    for index in (None, *(each.name for each in profile.table.indexes)):
-        read, write = _capacity(count_units(profile, index), at_peak=at_peak)
-        yield read * rates.read_unit_hour * HOURS, write * rates.write_unit_hour * HOURS
-
-
-def _capacity(units: UnitsPerSecond, *, at_peak: bool) -> tuple[float, float]:
-    """Return the capacity that is provisioned: whole units, at least one."""
-    if at_peak:
-        wanted = (units.peak_read, units.peak_write)
-    else:
-        # It follows the load, so that on average the mean is the target share of it.
-        wanted = (units.read / TARGET_UTILISATION, units.write / TARGET_UTILISATION)
-    read, write = (max(1, math.ceil(each - 1e-9)) for each in wanted)
-    return read, write
-
-
-def _reserve(profile: TableProfile, rates: ClassPrices, share: float) -> float:
-    """Return the dollars of capacity for the peak, whole blocks of which are reserved."""
-    totals = [0.0, 0.0]
-    for index in (None, *(each.name for each in profile.table.indexes)):
-        for place, units in enumerate(_capacity(count_units(profile, index), at_peak=True)):
-            totals[place] += units
-    hourly = (rates.read_unit_hour, rates.write_unit_hour)
-    dollars = 0.0
-    for units, price in zip(totals, hourly, strict=True):
-        reserved = units // _RESERVED_BLOCK * _RESERVED_BLOCK
-        dollars += (reserved * (1 - share) + units - reserved) * price * HOURS
-    return dollars
-
-
-def _sum(capacity: Iterator[tuple[float, float]]) -> float:
-    return sum(read + write for read, write in capacity)
-
-
-def break_even(rates: ClassPrices) -> dict[str, float]:
-    """Return the utilisation from which provisioned capacity is cheaper than on demand."""
-    return {
-        "read": rates.read_unit_hour / (3600 * rates.million_read_requests / 1_000_000),
-        "write": rates.write_unit_hour / (3600 * rates.million_write_requests / 1_000_000),
-    }
+            yield ModeCost(label, _price_capacity(peak, rates, share), other)
 
 
 @dataclass(frozen=True, slots=True)
-class GrowthPoint:
-    """The cost of a month, some months from now."""
+class ProvisionedUnits:
+    """The capacity that is provisioned for the table, its global indexes and all replicas."""
 
-    month: int
-    gigabytes: float
-    month_usd: float
+    read: float
+    write: float
+
+
+def provision(profile: TableProfile, *, at_peak: bool) -> ProvisionedUnits:
+    """Return the capacity for the peak, or on average if auto scaling follows the load."""
+    local = [each.name for each in profile.table.indexes if each.local]
+    read = write = 0.0
+    for index in (None, *(each.name for each in profile.table.indexes if not each.local)):
+        # Local indexes use the table's capacity.
+        served = (index, *local) if index is None else (index,)
+        units = [count_units(profile, each) for each in served]
+        more = _whole(units, at_peak=at_peak)
+        read, write = read + more.read, write + more.write
+    # Each replica has the table's writes, and a unit to be read by at least.
+    replicas = profile.workload.settings.replicas
+    smallest = 1 + len(profile.table.indexes) - len(local)
+    return ProvisionedUnits(read + replicas * smallest, write * (1 + replicas))
+
+
+def _whole(units: Sequence[UnitsPerSecond], *, at_peak: bool) -> ProvisionedUnits:
+    """Return the units that are provisioned for one table or index: whole ones, at least one."""
+    if at_peak:
+        wanted = (sum(each.peak_read for each in units), sum(each.peak_write for each in units))
+    else:
+        # It follows the load, so that on average the mean is the target share of it.
+        mean = (sum(each.read for each in units), sum(each.write for each in units))
+        wanted = (mean[0] / TARGET_UTILISATION, mean[1] / TARGET_UTILISATION)
+    return ProvisionedUnits(*(max(1, math.ceil(each - 1e-9)) for each in wanted))
+
+
+def _price_capacity(units: ProvisionedUnits, rates: ClassPrices, discount: float = 0.0) -> float:
+    """Return the dollars of a month; the discount is for whole blocks of 100 units."""
+    dollars = 0.0
+    for count, price in ((units.read, rates.read_unit_hour), (units.write, rates.write_unit_hour)):
+        reserved = count // _RESERVED_BLOCK * _RESERVED_BLOCK
+        dollars += (count - reserved * discount) * price * HOURS
+    return dollars
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """Where provisioned capacity gets cheaper than on demand: shares of the capacity in use.
+
+    `utilisation` is the share of capacity for the peak that this workload uses on average; None
+    for a kind of units that it does not use.
+    """
+
+    kind: str
+    share: float | None
+    utilisation: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the point as a JSON object."""
+        """Return the break-even as a JSON object."""
         return {
-            "month": self.month,
-            "gigabytes": round(self.gigabytes, 6),
-            "month_usd": round(self.month_usd, 6),
+            "share": None if self.share is None else round(self.share, 4),
+            "utilisation": None if self.utilisation is None else round(self.utilisation, 4),
         }
 
 
-def forecast_growth(
-    profile: TableProfile, forecast: CostForecast, months: int = 36
-) -> tuple[GrowthPoint, ...]:
-    """Return the cost of the coming months: storage grows by the workload, requests stay."""
-    per_month = _grow_factors(profile)
-    points: list[GrowthPoint] = []
-    for month in range(months + 1):
-        gigabytes, dollars = 0.0, forecast.requests_usd
-        for stored in forecast.storage:
-            factor = 1 + month * per_month[stored.index]
-            gigabytes += stored.gigabytes * factor
-            dollars += stored.month_usd * factor
-        table = 1 + month * per_month[None]
-        for name, usd in forecast.extras.items():
-            dollars += usd if name == "stream reads" else usd * table
-        points.append(GrowthPoint(month, gigabytes, dollars))
-    return tuple(points)
+def find_break_even(profile: TableProfile, rates: ClassPrices) -> tuple[BreakEven, BreakEven]:
+    """Return where the modes break even, for reads and for writes."""
+    indexes = (None, *(each.name for each in profile.table.indexes))
+    units = [count_units(profile, index) for index in indexes]
+    capacity = provision(profile, at_peak=True)
+    replicas = profile.workload.settings.replicas
+    read = sum(each.read for each in units)
+    write = sum(each.write for each in units) * (1 + replicas)
+    return (
+        BreakEven(
+            "read",
+            _break_even(rates.read_unit_hour, rates.million_read_requests),
+            read / capacity.read if read else None,
+        ),
+        BreakEven(
+            "write",
+            _break_even(rates.write_unit_hour, rates.million_write_requests),
+            write / capacity.write if write else None,
+        ),
+    )
 
 
-def _grow_factors(profile: TableProfile) -> dict[str | None, float]:
-    """Return the share by which the table and each index grow in a month."""
-    factors: dict[str | None, float] = {}
-    for index, sizes in profile.sizes.expected.items():
-        total = sum(each.bytes for each in sizes.values())
-        grown = 0.0
-        for name, size in sizes.items():
-            volume = profile.workload.volumes.get(name)
-            whole = profile.sizes.expected[None][name].items
-            if volume is not None and volume.growth and whole:
-                grown += size.bytes * volume.growth / whole
-        factors[index] = grown / total if total else 0.0
-    return factors
+def _break_even(unit_hour: float, million_requests: float) -> float | None:
+    """Return the share of an hour's units that cost on demand what the capacity costs."""
+    return unit_hour / (3600 * million_requests / 1_000_000) if million_requests else None

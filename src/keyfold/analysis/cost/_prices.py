@@ -13,6 +13,9 @@ from typing import Any, Literal, cast
 from keyfold.errors import PricesInvalid
 
 TableClass = Literal["standard", "infrequent_access"]
+_SECTIONS = ("region", "date", "source", "standard", "infrequent_access", "extras", "reserved")
+# No price is higher. More would be infinite once it is multiplied.
+_MOST = 1e9
 TABLE_CLASSES: tuple[TableClass, ...] = ("standard", "infrequent_access")
 
 
@@ -35,6 +38,8 @@ class ExtraPrices:
     pitr_gb_month: float
     million_stream_reads: float
     free_stream_reads: float
+    vector_write_gb: float
+    vector_search_gb: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ def read_prices(file: Path | None = None) -> Prices:
     except ValueError as error:
         raise PricesInvalid(name, f"it is not TOML: {error}", "") from None
     reader = _PriceReader(name, document)
+    reader.check_sections()
     when = document.get("date")
     if not isinstance(document.get("region"), str) or not isinstance(when, date | str):
         raise PricesInvalid(name, "it lacks its region or its date", "Give both.")
@@ -77,7 +83,7 @@ def read_prices(file: Path | None = None) -> Prices:
         reader.read("standard", ClassPrices),
         reader.read("infrequent_access", ClassPrices),
         reader.read("extras", ExtraPrices),
-        {int(years): share for years, share in reader.numbers("reserved").items()},
+        reader.read_reserved(),
     )
 
 
@@ -92,8 +98,27 @@ class _PriceReader:
         wanted = {each.name for each in fields(kind)}
         for name in sorted(wanted ^ found.keys()):
             fact = f"{name} is {'missing' if name in wanted else 'unknown'}"
-            raise PricesInvalid(f"{self.name}, [{section}]", fact, "See `keyfold cost --help`.")
+            advice = f"It has {', '.join(each.name for each in fields(kind))}."
+            raise PricesInvalid(f"{self.name}, [{section}]", fact, advice)
         return kind(**found)
+
+    def check_sections(self) -> None:
+        """Raise PricesInvalid for a name at the top that is unknown."""
+        for name in self.document:
+            if name not in _SECTIONS:
+                raise PricesInvalid(
+                    self.name, f"{name} is unknown", f"It has {', '.join(_SECTIONS)}."
+                )
+
+    def read_reserved(self) -> dict[int, float]:
+        """Return the discounts of reserved capacity, by years; raises PricesInvalid."""
+        found: dict[int, float] = {}
+        for years, share in self.numbers("reserved").items():
+            if not years.isdecimal() or not int(years) or share > 1:
+                advice = "Write years = a share of the price, as in 3 = 0.77."
+                raise PricesInvalid(f"{self.name}, [reserved]", f"got {years} = {share!r}", advice)
+            found[int(years)] = share
+        return found
 
     def numbers(self, section: str) -> dict[str, float]:
         """Return the numbers of a section; raises PricesInvalid."""
@@ -103,7 +128,8 @@ class _PriceReader:
             raise PricesInvalid(where, f"got {found!r:.80}", "Write a TOML table.")
         numbers = cast(dict[str, Any], found)
         for name, value in numbers.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-                advice = "Write a number of US dollars."
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not 0 <= value <= _MOST:
+                advice = "Write a number of US dollars, of 0 or more."
                 raise PricesInvalid(where, f"{name} is {value!r:.80}", advice)
         return numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,7 @@ from keyfold.analysis.cost import (
     compare_costs,
     compare_modes,
     draw_chart,
+    draw_comparison,
     forecast_cost,
     read_prices,
     report_cost,
@@ -48,7 +50,7 @@ def test_a_month_is_calls_times_units_times_prices_and_storage(tmp_path: Path) -
     assert costs["Add book"].month_usd == 0.0
     # A million items of 973 bytes, and 100 bytes of overhead for each; the index has all of them.
     gigabytes = 1_000_000 * (973 + 100) / 2**30
-    assert [each.gigabytes for each in found.storage] == pytest.approx([gigabytes, gigabytes])
+    assert [each.gigabytes for each in found.parts] == pytest.approx([gigabytes, gigabytes])
     whole = 0.0625 + 1.875 + 2 * gigabytes * 0.25
     assert found.month_usd == pytest.approx(whole)
 
@@ -56,10 +58,11 @@ def test_a_month_is_calls_times_units_times_prices_and_storage(tmp_path: Path) -
 def test_extras_are_those_of_the_workload(tmp_path: Path) -> None:
     text = WORKLOAD + "[settings]\npoint_in_time_recovery = true\nbackups = 2\nreplicas = 1\n"
     found = forecast_cost(profile(tmp_path, text), read_prices())
-    gigabytes = found.storage[0].gigabytes
+    gigabytes = found.parts[0].gigabytes
     assert found.extras["point-in-time recovery"] == pytest.approx(gigabytes * 0.20)
     assert found.extras["backups"] == pytest.approx(gigabytes * 2 * 0.10)
-    assert found.extras["replicas"] == pytest.approx(3 * 0.625 + found.storage_usd)
+    assert found.extras["writes to replicas"] == pytest.approx(3 * 0.625)
+    assert found.extras["storage of replicas"] == pytest.approx(found.storage_usd)
 
 
 def test_provisioned_capacity_is_whole_units_for_every_hour(tmp_path: Path) -> None:
@@ -114,6 +117,12 @@ def test_prices_are_replaced_by_a_file(tmp_path: Path) -> None:
         (("storage_gb_month = 0.25\n", ""), r"\[standard\]: storage_gb_month is missing"),
         (("[extras]\n", "[extras]\ncoffee = 1\n"), r"\[extras\]: coffee is unknown"),
         (("0.625", '"cheap"'), "million_write_requests is 'cheap'. Write a number of US dollars"),
+        (("0.625", "-1"), "million_write_requests is -1. Write a number of US dollars"),
+        (("0.625", "nan"), "million_write_requests is nan"),
+        (("0.625", "1e300"), r"million_write_requests is 1e\+300"),
+        (("3 = 0.77", "3 = 77"), r"\[reserved\]: got 3 = 77. Write years = a share"),
+        (("3 = 0.77", "three = 0.77"), r"\[reserved\]: got three = 0.77"),
+        (("[extras]", "[extra]"), "extra is unknown. It has region, date"),
         (('region = "us-east-1"\n', ""), "it lacks its region or its date"),
         (("[standard]", "[standard"), "it is not TOML"),
     ],
@@ -132,6 +141,101 @@ def test_the_chart_is_one_well_formed_picture(tmp_path: Path) -> None:
     texts = [each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "Rename book" in texts
     assert any(f"${report.forecast.month_usd:,.2f}" in each for each in texts)
+
+
+def test_the_chart_of_a_comparison_has_both_tables(tmp_path: Path) -> None:
+    one = report_cost(profile(tmp_path), read_prices())
+    other = report_cost(profile(tmp_path, WORKLOAD.replace("973", "1973")), read_prices())
+    root = ET.fromstring(draw_comparison(compare_costs(one, other)))
+    texts = [each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    months = f"Library ${one.forecast.month_usd:,.2f}, Library (compared)"
+    assert texts[0].startswith(months)
+    assert "storage of the table" in texts
+    # What is the same is left out.
+    assert "Get reader" not in texts
+
+
+def test_replicas_write_in_every_billing_mode(tmp_path: Path) -> None:
+    text = WORKLOAD + "[settings]\nreplicas = 2\n"
+    one, three = (
+        {each.mode: each for each in compare_modes(profile(tmp_path, each), read_prices())}
+        for each in (WORKLOAD, text)
+    )
+    demand, peak = "on demand, Standard", "provisioned for the peak, Standard"
+    writes = 3 * 0.625
+    assert three[demand].capacity_usd == pytest.approx(one[demand].capacity_usd + 2 * writes)
+    # A write unit and a read unit of the table, and of its index, for each replica.
+    more = 730 * 2 * 2 * (0.00065 + 0.00013)
+    assert three[peak].capacity_usd == pytest.approx(one[peak].capacity_usd + more)
+
+
+def test_reserved_capacity_is_listed_if_there_is_a_block_to_reserve(tmp_path: Path) -> None:
+    few = [each.mode for each in compare_modes(profile(tmp_path), read_prices())]
+    assert not any("reserved" in each for each in few)
+    many = profile(tmp_path, WORKLOAD.replace("100/s", "500/s"))
+    found = {each.mode: each for each in compare_modes(many, read_prices())}
+    # 250 and 1 read units, of which 200 are reserved; 2 write units.
+    reads = 730 * 0.00013 * (251 - 200 * 0.77)
+    [reserved] = [found[each] for each in found if "reserved for 3 years" in each]
+    assert reserved.capacity_usd == pytest.approx(reads + 730 * 0.00065 * 2)
+
+
+def test_scans_grow_with_the_table(tmp_path: Path) -> None:
+    scanning = WORKLOAD.replace("[patterns]\n", '[patterns]\n"All books" = { rate = "1k/month" }\n')
+    report = report_cost(profile(tmp_path, scanning), read_prices())
+    scan = next(each for each in report.forecast.patterns if each.name == "All books")
+    first, second = report.growth[:2]
+    # Twice as many books: twice the storage, and twice the units of the scan.
+    more = scan.month_usd + report.forecast.storage_usd
+    assert second.month_usd - first.month_usd == pytest.approx(more, rel=0.001)
+
+
+def test_an_entity_without_items_grows_too(tmp_path: Path) -> None:
+    text = WORKLOAD.replace('items = "1M"', "items = 0")
+    report = report_cost(profile(tmp_path, text), read_prices())
+    assert report.growth[0].gigabytes == 0
+    assert report.growth[2].gigabytes == pytest.approx(2 * 2 * 1_000_000 * 1073 / 2**30)
+
+
+def test_parts_share_the_requests_of_all_patterns(tmp_path: Path) -> None:
+    found = forecast_cost(profile(tmp_path), read_prices())
+    table_part, index = found.parts
+    assert (table_part.write_usd, index.write_usd) == pytest.approx((0.625, 2 * 0.625))
+    spent = sum(each.read_usd + each.write_usd for each in found.parts)
+    assert spent == pytest.approx(found.requests_usd)
+    shares = sum(each.share for each in found.patterns)
+    assert shares == pytest.approx(found.requests_usd / found.month_usd)
+
+
+def test_the_break_even_is_that_of_the_prices_beside_what_is_in_use(tmp_path: Path) -> None:
+    reads, writes = report_cost(profile(tmp_path), read_prices()).break_even
+    assert reads.share == pytest.approx(0.00013 / (3600 * 0.125e-6))
+    # Half a unit, a million times a month, of 51 units for the peak.
+    assert reads.utilisation == pytest.approx(0.5 * 1_000_000 / (730 * 3600) / 51)
+    assert writes.utilisation == pytest.approx(3 * 1_000_000 / (730 * 3600) / 2)
+
+
+def test_streams_and_vectors_cost_what_the_workload_says(tmp_path: Path) -> None:
+    text = WORKLOAD + "[settings]\nstream_consumers = 2\nvectors_written_gb = 10\n"
+    found = forecast_cost(profile(tmp_path, text), read_prices())
+    assert found.extras == {"vectors written": pytest.approx(5.20)}
+    assert "The table has no stream, so stream_consumers costs nothing." in found.assumptions
+    market = import_module("keyfold.designs.market").table
+    file = tmp_path / "market.toml"
+    file.write_text("[settings]\nstream_consumers = 3\n")
+    streamed = profile_table(market, find_sample(market), read_workload(market, file))
+    reads = 3 * 730 * 3600 - 2_500_000
+    assert forecast_cost(streamed, read_prices()).extras == {
+        "stream reads": pytest.approx(reads * 0.20 / 1_000_000)
+    }
+
+
+def test_guards_of_unique_values_are_as_many_as_their_items(tmp_path: Path) -> None:
+    market = import_module("keyfold.designs.market").table
+    file = tmp_path / "market.toml"
+    file.write_text("[entities]\nAccountMember = { items = 1000 }\n")
+    found = profile_table(market, find_sample(market), read_workload(market, file))
+    assert found.sizes.expected[None]["guards of AccountMember"].items == 1000
 
 
 def test_a_report_can_be_written_as_json(tmp_path: Path) -> None:

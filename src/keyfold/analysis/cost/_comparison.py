@@ -1,0 +1,132 @@
+"""How the costs of two tables differ, pattern by pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from keyfold.analysis.cost._forecast import CostForecast, PatternCost
+from keyfold.analysis.cost._reports import CostReport
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCost:
+    """Dollars a month of the same thing in two tables; None where a table does not have it.
+
+    Patterns have the units of one call as well, as `(read units, write units)`.
+    """
+
+    name: str
+    one: float | None
+    other: float | None
+    units: tuple[float, float] | None = None
+    other_units: tuple[float, float] | None = None
+
+    @property
+    def difference(self) -> float:
+        """How many dollars more the other table costs."""
+        return (self.other or 0.0) - (self.one or 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as a JSON object."""
+        found: dict[str, Any] = {
+            "name": self.name,
+            "month_usd": _round(self.one),
+            "other_month_usd": _round(self.other),
+            "difference_usd": _round(self.difference),
+        }
+        if self.units is not None or self.other_units is not None:
+            found |= {
+                "units": _name_units(self.units),
+                "other_units": _name_units(self.other_units),
+            }
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CostComparison:
+    """The costs of two tables, side by side: patterns by name, storage, and the whole."""
+
+    one: CostReport
+    other: CostReport
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the tables, told apart if they are the same."""
+        one, other = self.one.forecast.table, self.other.forecast.table
+        return (one, other) if one != other else (one, f"{other} (compared)")
+
+    @property
+    def rows(self) -> Iterator[ComparedCost]:
+        """The costs of patterns, storage and extras, and their sum."""
+        one, other = self.one.forecast, self.other.forecast
+        patterns, others = (
+            {each.name: each for each in forecast.patterns if each.calls}
+            for forecast in (one, other)
+        )
+        for name in dict.fromkeys((*patterns, *others)):
+            yield _compare_pattern(name, patterns.get(name), others.get(name))
+        rest, other_rest = _list_fixed(one), _list_fixed(other)
+        for name in dict.fromkeys((*rest, *other_rest)):
+            yield ComparedCost(name, rest.get(name), other_rest.get(name))
+        yield ComparedCost("month", one.month_usd, other.month_usd)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What both forecasts assume, and what keeps the tables from being alike."""
+        one, other = self.one.forecast, self.other.forecast
+        notes = dict.fromkeys((*one.assumptions, *other.assumptions))
+        return (*self._list_differences(), *notes)
+
+    def _list_differences(self) -> Iterator[str]:
+        reports = (self.one, self.other)
+        called = [
+            {each.name for each in report.forecast.patterns if each.calls} for report in reports
+        ]
+        for report, name, mine, theirs in zip(
+            reports, self.names, called, reversed(called), strict=True
+        ):
+            alone = [each.name for each in report.forecast.patterns if each.name in mine - theirs]
+            if alone:
+                yield f"Called in {name} alone, so the months differ by them: {', '.join(alone)}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as a JSON object."""
+        return {
+            "tables": list(self.names),
+            "assumptions": list(self.assumptions),
+            "rows": [row.to_json() for row in self.rows],
+            "month_usd": _round(self.other.forecast.month_usd),
+        }
+
+
+def compare_costs(one: CostReport, other: CostReport) -> CostComparison:
+    """Return how the costs of two tables differ."""
+    return CostComparison(one, other)
+
+
+def _compare_pattern(name: str, one: PatternCost | None, other: PatternCost | None) -> ComparedCost:
+    return ComparedCost(
+        name,
+        None if one is None else one.month_usd,
+        None if other is None else other.month_usd,
+        None if one is None else (one.read_units, one.write_units),
+        None if other is None else (other.read_units, other.write_units),
+    )
+
+
+def _list_fixed(forecast: CostForecast) -> dict[str, float]:
+    costs: dict[str, float] = {}
+    for part in forecast.parts:
+        where = "table" if part.index is None else f"index {part.index}"
+        costs[f"storage of the {where}"] = part.storage_usd
+    return {**costs, **forecast.extras}
+
+
+def _name_units(units: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if units is None else {"read": units[0], "write": units[1]}
+
+
+def _round(usd: float | None) -> float | None:
+    return None if usd is None else round(usd, 6)
