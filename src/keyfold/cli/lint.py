@@ -90,12 +90,10 @@ def lint(
 
 
 def _review(table: Table, workload: Path | None, db: str | None, codes: list[str] | None) -> Review:
-    from keyfold.analysis import profile_table, read_workload
-    from keyfold.analysis.lint import Design, review
+    from keyfold.analysis.lint import review_table
 
-    sample, use = take_sample(table, db), read_workload(table, workload)
-    profile = profile_table(table, sample, use)
-    return review(Design(table, use, profile, None if db is None else sample), codes)
+    data = None if db is None else take_sample(table, db)
+    return review_table(table, workload, data=data, codes=codes)
 
 
 def _check_codes(codes: list[str], hint: str) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from keyfold.engine import Engine
-    from keyfold.testing import OpenAsyncStore, OpenStore, Service
+    from keyfold.testing import LintTable, OpenAsyncStore, OpenStore, Service
 
 
 @pytest.fixture
@@ -67,3 +67,11 @@ def keyfold_endpoint(keyfold_dynamodb: Service) -> Iterator[str]:
 
     with Server(keyfold_dynamodb).running() as url:
         yield url
+
+
+@pytest.fixture
+def keyfold_lint() -> LintTable:
+    """Reviews tables: `keyfold_lint(table)` fails if lint has a warning about one."""
+    from keyfold.testing._lint import lint_table
+
+    return lint_table

@@ -37,15 +37,18 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> RunTests:
 
 
 class RunTests:
-    """Runs a test file and expects all of its tests to pass."""
+    """Runs a test file; a call expects all of its tests to pass."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
 
     def __call__(self, code: str, *, passed: int) -> None:
+        self.run(code).assert_outcomes(passed=passed)
+
+    def run(self, code: str) -> pytest.RunResult:
+        """Return what running the tests has printed."""
         self._pytester.makepyfile(PREAMBLE + dedent(code))
-        result = self._pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider")
-        result.assert_outcomes(passed=passed)
+        return self._pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider")
 
 
 def test_the_plugin_is_registered() -> None:
@@ -151,3 +154,63 @@ def test_the_endpoint_serves_other_processes(run: RunTests) -> None:
         """,
         passed=1,
     )
+
+
+NOTES = """
+from keyfold import Entity, Key, Scan, Table
+
+notes = Table("Notes", key=Key("pk"), deletion_protection=True)
+
+class Note(Entity, table=notes, key="NOTE#{note}"):
+    note: str
+
+@notes.pattern("All notes")
+def all_notes() -> Scan[Note]:
+    return Note.scan()
+"""
+
+
+def test_a_table_is_held_to_lint(run: RunTests) -> None:
+    result = run.run(NOTES + "def test_design(keyfold_lint): keyfold_lint(notes)")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "keyfold lint: Notes has 1 finding",
+            "P01 Scan (warning)",
+            "  pattern 'All notes' (*.py:*)",
+            "  It scans the table.",
+            "  Fix: Query by a key*",
+        ]
+    )
+
+
+def test_severity_and_ignored_rules_decide_what_counts(run: RunTests) -> None:
+    code = """
+    def test_errors_alone(keyfold_lint):
+        keyfold_lint(notes, severity="error")
+
+    def test_without_a_rule(keyfold_lint):
+        keyfold_lint(notes, ignore=["P01"])
+
+    def test_notes_too(keyfold_lint):
+        with pytest.raises(pytest.fail.Exception, match="P04 No declared rate"):
+            keyfold_lint(notes, severity="note")
+
+    def test_a_code_that_no_rule_has(keyfold_lint):
+        with pytest.raises(pytest.fail.Exception, match="'P99', which no rule has"):
+            keyfold_lint(notes, ignore={"P99"})
+    """
+    run(NOTES + dedent(code), passed=4)
+
+
+def test_a_workload_is_given_to_lint(run: RunTests) -> None:
+    code = """
+    def test_rates(keyfold_lint, tmp_path):
+        file = tmp_path / "workload.toml"
+        file.write_text(
+            '[patterns]\\n"All notes" = { rate = "1/day" }\\n[entities]\\nNote = { items = 10 }\\n'
+            '[settings]\\npoint_in_time_recovery = true\\n'
+        )
+        keyfold_lint(notes, severity="note", ignore=["P01", "P05"], workload=file)
+    """
+    run(NOTES + dedent(code), passed=1)

@@ -7,7 +7,7 @@ and `operations`. `review` runs them.
 from __future__ import annotations
 
 from keyfold.analysis.lint._findings import Finding, Place, Severity
-from keyfold.analysis.lint._review import Review, review
+from keyfold.analysis.lint._review import Review, review, review_table
 from keyfold.analysis.lint._rules import Design, DesignProblem, Rule, list_rules, rule
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "Severity",
     "list_rules",
     "review",
+    "review_table",
     "rule",
 ]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from keyfold.analysis.lint._findings import Finding, Severity, find_ignore, place_of
 from keyfold.analysis.lint._rules import Design, Need, Rule, list_rules
+from keyfold.analysis.profiles import profile_table
+from keyfold.analysis.samples import SampleData, find_sample
+from keyfold.analysis.workload import read_workload
+from keyfold.model import Table
 
 _NOT_GIVEN: dict[Need, str] = {
     "rates": "no pattern has a rate; declare rate=… or give a workload file",
@@ -26,6 +31,23 @@ class Review:
     def worst(self) -> Severity | None:
         """Return the severity of the most serious finding; None if there are none."""
         return max((each.severity for each in self.findings), default=None)
+
+
+def review_table(
+    table: Table,
+    workload: Path | None = None,
+    *,
+    data: SampleData | None = None,
+    codes: Collection[str] | None = None,
+) -> Review:
+    """Review a table: its patterns run on `data`, the sample of a database, or on examples.
+
+    `workload` is a workload file, by default the one beside the declaration. With `codes`, return
+    the findings of these rules alone. Raises WorkloadInvalid.
+    """
+    use = read_workload(table, workload)
+    profile = profile_table(table, data or find_sample(table), use)
+    return review(Design(table, use, profile, data), codes)
 
 
 def review(design: Design, codes: Collection[str] | None = None) -> Review:

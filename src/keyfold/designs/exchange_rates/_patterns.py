@@ -39,7 +39,7 @@ def delete(base: Currency, target: Currency) -> Delete[Rate]:
     return Rate.delete(base=base, target=target)
 
 
-@table.pattern("GetStale")
+@table.pattern("GetStale", lint_ignore={"S06": "it returns stale rates, flagged as such"})
 def get_stale(base: Currency, target: Currency) -> Mapped[Rate | None]:
     """Get the rate of one pair while it is still stored: stale if flagged as stale or expired."""
     stored = Rate.get(base=base, target=target).include_expired()

@@ -43,9 +43,19 @@ class RewardId(_SystemKey, prefix="R"):
 
 
 by_key = Index("ReverseIndex", key=Key("sk", "pk"), project="keys")
-by_id = Index("IdLookupIndex", key=Key("id", "tp"))
+by_id = Index(
+    "IdLookupIndex", key=Key("id", "tp"), lint_ignore={"I04": "users hardly ever change their id"}
+)
 table = Table(
-    "Market", key=Key("pk", "sk"), indexes=[by_key, by_id], ttl="ttl", stream="new and old"
+    "Market",
+    key=Key("pk", "sk"),
+    indexes=[by_key, by_id],
+    ttl="ttl",
+    stream="new and old",
+    lint_ignore={
+        "O03": "a few changes of carts in a second, which the handlers leave out, cost nothing",
+        "P04": "what has no rate is called so seldom that it costs nothing",
+    },
 )
 
 profiles = table.shard("U#{user}", name="profile")
@@ -109,7 +119,13 @@ class CartLine(BaseModel):
     quantity: int = attr(default=1, gt=0)
 
 
-class Cart(_IdentifiedItem, table=table, key=(profiles, "{cart}"), unique="id"):
+class Cart(
+    _IdentifiedItem,
+    table=table,
+    key=(profiles, "{cart}"),
+    unique="id",
+    lint_ignore={"S01": "an order takes 48 lines at most, so nobody needs a larger cart"},
+):
     """A shopping cart of a user, with a line for each product."""
 
     user: str = part()
@@ -131,7 +147,12 @@ class Order(_IdentifiedItem, table=table, key=(orders, "{order}"), unique="id"):
     status: Literal["placed", "cancelled"] = "placed"
 
 
-class OrderLine(_Item, table=table, key=(orders, "{order}#{line:03}")):
+class OrderLine(
+    _Item,
+    table=table,
+    key=(orders, "{order}#{line:03}"),
+    lint_ignore={"S04": "an order keeps the price at which it was placed"},
+):
     """One line of an order, numbered from 1, with the name and the price of its product."""
 
     user: str = part()
