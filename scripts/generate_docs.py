@@ -46,6 +46,7 @@ PUBLIC_PACKAGES = (
     "keyfold.keys",
     "keyfold.engine",
     "keyfold.export",
+    "keyfold.export.documents",
     "keyfold.testing",
     "keyfold.transfer",
     "keyfold.values",

@@ -15,6 +15,7 @@ from tests.demo_run import DemoRun
 ROOT = Path(__file__).resolve().parents[2]
 # The guides whose commands build on each other, the module of each, and how many there are.
 GUIDES = {
+    "document-a-design.md": ("clinic", 4),
     "export-tables.md": ("depots", 8),
     "move-data.md": ("depot", 7),
     "run-access-patterns.md": ("kiosk", 14),

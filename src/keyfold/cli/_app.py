@@ -16,6 +16,7 @@ from keyfold.cli import (
     copy,
     cost,
     demo,
+    doc,
     dump,
     export,
     keys,
@@ -58,6 +59,7 @@ app.command(epilog=show_examples(*backup.EXAMPLES))(backup.backup)
 app.command(epilog=show_examples(*copy.EXAMPLES))(copy.copy)
 app.command(epilog=show_examples(*cost.EXAMPLES))(cost.cost)
 app.command(epilog=show_examples(*demo.EXAMPLES))(demo.demo)
+app.command(epilog=show_examples(*doc.EXAMPLES))(doc.doc)
 app.command(epilog=show_examples(*dump.EXAMPLES))(dump.dump)
 app.command(epilog=show_examples(*lint.EXAMPLES))(lint.lint)
 app.command(epilog=show_examples(*load.EXAMPLES))(load.load)
