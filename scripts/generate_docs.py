@@ -47,6 +47,7 @@ PUBLIC_PACKAGES = (
     "keyfold.engine",
     "keyfold.export",
     "keyfold.export.documents",
+    "keyfold.imports",
     "keyfold.testing",
     "keyfold.transfer",
     "keyfold.values",

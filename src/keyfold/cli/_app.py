@@ -19,6 +19,7 @@ from keyfold.cli import (
     doc,
     dump,
     export,
+    imports,
     keys,
     letsgo,
     lint,
@@ -72,6 +73,7 @@ app.command(epilog=show_examples(*shell.EXAMPLES))(shell.shell)
 app.command(epilog=show_examples(*sql.EXAMPLES))(sql.sql)
 app.command(epilog=show_examples(*verify.EXAMPLES))(verify.verify)
 app.add_typer(export.app, name="export")
+app.add_typer(imports.app, name="import")
 app.add_typer(keys.app, name="keys")
 app.add_typer(letsgo.app, name="letsgo")
 app.add_typer(stream.app, name="stream")
