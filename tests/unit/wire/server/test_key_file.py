@@ -109,59 +109,81 @@ def test_a_long_file_is_read_to_its_end(path: Path) -> None:
     assert len(read_keys(str(path))) == 2_000
 
 
-@pytest.mark.parametrize(
-    ("content", "fact"),
-    [
-        (b"\xff", "it is not UTF-8"),
-        (b"[keys", "it is not TOML: "),
-        (f'[keys.A]\nsecret = "{SECRET}'.encode(), "it is not TOML: "),
-        (block().encode() + block().encode(), "it is not TOML: "),
-        (b"keys = 1", "it has keys beside"),
-        (b"[other]\n", "it has 'other' beside"),
-        (b"[keys]\nA = 1", "[keys.A] is not a table"),
-        (block("a/b").encode(), "'a/b' is not an access key"),
-        (block("").encode(), "'' is not an access key"),
-        (block("A", SECRET, "").encode(), "[keys.A] has none of role, policy and admin"),
-        (block("A", SECRET, "admin = false").encode(), "has none of role, policy"),
-        (block("A", SECRET, 'admin = true\nrole = "x"').encode(), "has role and admin of"),
-        (block("A", SECRET, 'admin = true\nids = {a = "b"}').encode(), "no effect on an admin"),
-        (block("A", SECRET, 'role = "x"\nids = {a = 1}').encode(), "has ids that are not strings"),
-        (block("A", SECRET, 'role = "x"\nids = {a = ""}').encode(), "has ids that are not strings"),
-        (
-            block("A", SECRET, 'role = "x"\nids = "a"').encode(),
-            "field ids is not a table of strings",
-        ),
-        (block("A", SECRET, "role = 1").encode(), "field role is not a string, or a list"),
-        (block("A", SECRET, "role = []").encode(), "has none of role, policy and admin"),
-        (block("A", SECRET, 'role = ["x", 1]').encode(), "field role has something that is not"),
-        (block("A", SECRET, 'admin = "yes"').encode(), "field admin is not true or false"),
-        (
-            block("A", SECRET, "admin = true\nsecrets = 1").encode(),
-            "[keys.A] has unknown fields: secrets",
-        ),
-        (block("A", "").encode(), "has a secret with invalid characters"),
-        (block("A", SECRET + " ").encode(), "has a secret with invalid characters"),
-        (b'[keys.A]\nname = "a"\nadmin = true', "[keys.A] has no secret"),
-        (b'[keys.A]\nsecret = "a"\nadmin = true', "[keys.A] has no name"),
-        (b'[keys.A]\nsecret = 1\nname = "a"\nadmin = true', "field secret is not a string"),
-        (
-            b'[keys.A]\nsecret = "a"\nname = "a b"\nadmin = true',
-            "has a name that is not valid for an IAM user",
-        ),
-    ],
-)
-def test_errors_say_what_is_wrong_without_secrets(path: Path, content: bytes, fact: str) -> None:
+# Entries of key A, and what is wrong with each of them.
+ENTRIES = {
+    "": "has none of role, policy and admin. Give it one of them.",
+    "admin = false": "has none of role, policy and admin. Give it one of them.",
+    'role = ""': "has none of role, policy and admin. Give it one of them.",
+    "role = []": "has none of role, policy and admin. Give it one of them.",
+    'admin = true\nrole = "x"': "has role and admin of role, policy and admin. Give it one of them.",
+    'admin = true\nids = {a = "b"}': "has ids, which have no effect on an admin. Remove them.",
+    'role = "x"\nids = {a = 1}': 'has ids that are not strings. Write them as ids = {user = "ada"}.',
+    'role = "x"\nids = {a = ""}': 'has ids that are not strings. Write them as ids = {user = "ada"}.',
+    'role = "x"\nids = "a"': "field ids is not a table of strings. Fix it.",
+    "role = 1": "field role is not a string, or a list of strings. Fix it.",
+    'role = ["x", 1]': "field role has something that is not a string. List the names of roles.",
+    'role = ["x", ""]': "field role has something that is not a string. List the names of roles.",
+    "policy = 1": "field policy is not the path of a file. Fix it.",
+    'admin = "yes"': "field admin is not true or false. Fix it.",
+    "admin = true\ntoken = 1": "field token is not a string. Fix it.",
+    'admin = true\ntoken = "a b"': "has a token with invalid characters. Fix it.",
+    "admin = true\ndisabled = 1": "field disabled is not true or false. Fix it.",
+    'admin = true\ncreated = "today"': "field created is not a date with a time. Fix it.",
+    "admin = true\nkey = 1\nSecret = 1": (
+        "has unknown fields: Secret, key. "
+        "It may have admin, created, disabled, ids, name, policy, role, secret, token."
+    ),
+}
+ACCESS_KEYS = "An access key has up to 128 letters, digits, and _ . -"
+NAMES = "A name has up to 64 letters, digits, and _ + = , . @ -"
+
+FAULTS: list[tuple[str, str]] = [
+    *((block("A", SECRET, more), f"[keys.A] {problem}") for more, problem in ENTRIES.items()),
+    ("\udcff", "it is not UTF-8. Write it as TOML."),
+    ("keys = 1", "it has keys beside its [keys.…] tables. Remove it."),
+    ("[other]\n[more]\n", "it has 'other', 'more' beside its [keys.…] tables. Remove it."),
+    ("[keys]\nA = 1", "[keys.A] is not a table. Give it a secret, a name and rights."),
+    (block("a/b"), f"'a/b' is not an access key. {ACCESS_KEYS}"),
+    (block(""), f"'' is not an access key. {ACCESS_KEYS}"),
+    (block("x" * 129), f"'{'x' * 79} is not an access key. {ACCESS_KEYS}"),
+    (block("A", ""), "[keys.A] has a secret with invalid characters. Fix it."),
+    (block("A", f"{SECRET} "), "[keys.A] has a secret with invalid characters. Fix it."),
+    ('[keys.A]\nname = "a"\nadmin = true', "[keys.A] has no secret. Add one."),
+    ('[keys.A]\nsecret = "a"\nadmin = true', "[keys.A] has no name. Add one."),
+    ('[keys.A]\nsecret = 1\nname = "a"', "[keys.A] field secret is not a string. Fix it."),
+    ('[keys.A]\nsecret = "a"\nname = 1', "[keys.A] field name is not a string. Fix it."),
+    (
+        '[keys.A]\nsecret = "a"\nname = "a b"\nadmin = true',
+        f"[keys.A] has a name that is not valid for an IAM user. {NAMES}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "problem"), FAULTS)
+def test_errors_say_what_is_wrong_without_secrets(path: Path, content: str, problem: str) -> None:
     path.touch(0o600)
-    path.write_bytes(content)
+    path.write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(KeysUnusable) as refused:
         read_keys(str(path))
     message = str(refused.value)
-    assert fact in message
-    assert message.startswith(str(path))
+    assert message == f"{path}: {problem} [keys-unusable]"
     assert SECRET not in message
     assert str(pickle.loads(pickle.dumps(refused.value))) == message
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("content", ["[keys", f'[keys.A]\nsecret = "{SECRET}', 2 * block()])
+def test_a_file_that_is_not_toml_is_refused_without_its_content(path: Path, content: str) -> None:
+    path.touch(0o600)
+    path.write_text(content, "utf-8")
+    with pytest.raises(KeysUnusable) as refused:
+        read_keys(str(path))
+    assert refused.value.fact.startswith("it is not TOML: ")
+    assert refused.value.advice == "Fix it."
+    assert SECRET not in str(refused.value)
+    # The parser's error holds the whole document.
+    assert refused.value.__suppress_context__
 
 
 # Changing the file.
@@ -199,8 +221,9 @@ def test_keys_are_written_as_a_person_would(path: Path) -> None:
     made = AccessKey("AKIA.1", "s\\x", "ada", roles=("a", "b"), ids={"user": "ä\t", "x.y": '"'})
     admin = AccessKey("B", "t", "bob", is_admin=True, is_disabled=True, created=NOW)
     policy = AccessKey("C", "u", "eve", policy="eve.json", token="v")
+    one = AccessKey("D", "w", "dan", roles=("a",))
     with changing_keys(str(path)) as keys:
-        keys.update({each.access_key: each for each in (made, admin, policy)})
+        keys.update({each.access_key: each for each in (made, admin, policy, one)})
     heading, *blocks = path.read_text("utf-8").split("\n\n")
     assert heading.startswith("# Access keys, written by `keyfold keys`, which drops comments.")
     assert blocks == [
@@ -212,9 +235,10 @@ def test_keys_are_written_as_a_person_would(path: Path) -> None:
             '[keys.B]\nname = "bob"\nadmin = true\ndisabled = true\n'
             'created = 2026-11-15T12:30:15.000999+00:00\nsecret = "t"'
         ),
-        '[keys.C]\nname = "eve"\npolicy = "eve.json"\nsecret = "u"\ntoken = "v"\n',
+        '[keys.C]\nname = "eve"\npolicy = "eve.json"\nsecret = "u"\ntoken = "v"',
+        '[keys.D]\nname = "dan"\nrole = "a"\nsecret = "w"\n',
     ]
-    assert read_keys(str(path)) == {each.access_key: each for each in (made, admin, policy)}
+    assert read_keys(str(path)) == {each.access_key: each for each in (made, admin, policy, one)}
 
 
 def test_a_change_that_fails_changes_nothing(path: Path) -> None:
