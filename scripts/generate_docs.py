@@ -7,6 +7,8 @@ A page names the part to insert:
 
     <!-- generated: commands -->
     <!-- end of generated -->
+
+The pictures of the designs are written, too.
 """
 
 from __future__ import annotations
@@ -29,13 +31,19 @@ from typer.testing import CliRunner
 
 import keyfold
 from keyfold import errors
+from keyfold.analysis import find_sample, profile_table, read_workload
+from keyfold.analysis.cost import read_prices, report_cost
+from keyfold.analysis.lint import Design, review
 from keyfold.api import OPERATIONS
 from keyfold.cli import app
+from keyfold.cli._tables import DESIGNS
 from keyfold.errors import KeyfoldError, ServiceError
+from keyfold.export.documents import DesignDocument, describe_design, write_markdown
 from keyfold.model._entities import EntityOptions
 from keyfold.model._late_methods import LateMethod
 
 ROOT = Path(__file__).resolve().parent.parent
+DESIGN_PAGES = ROOT / "docs" / "designs"
 PUBLIC_PACKAGES = (
     "keyfold",
     "keyfold.requests",
@@ -483,6 +491,32 @@ def write_differences() -> str:
     return "\n".join(rows)
 
 
+@cache
+def describe(design: str) -> DesignDocument:
+    """Return the document of an included design, as `keyfold doc` does."""
+    table: keyfold.Table = importlib.import_module(f"keyfold.designs.{design}").table
+    workload = read_workload(table)
+    profile = profile_table(table, find_sample(table), workload)
+    findings = review(Design(table, workload, profile))
+    return describe_design(profile, findings, report_cost(profile, read_prices()))
+
+
+def write_design(design: str) -> str:
+    """Show the document of a design, below the headings of its page."""
+    document = describe(design)
+    links = {picture.file: picture.file for picture in document.pictures}
+    return write_markdown(document, pictures=links, level=2, with_title=False).rstrip()
+
+
+def pictures() -> dict[Path, str]:
+    """Return the pictures of the designs' pages, by file."""
+    return {
+        DESIGN_PAGES / picture.file: picture.svg
+        for design in DESIGNS
+        for picture in describe(design).pictures
+    }
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "differences": write_differences,
     "commands": write_commands,
@@ -498,6 +532,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "exports": write_exports,
     "limits": write_limits,
     "operations": write_operations,
+    **{f"design-{name.replace('_', '-')}": partial(write_design, name) for name in DESIGNS},
 }
 
 
@@ -521,14 +556,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Write the generated parts of the documentation.")
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if stale")
     is_check: bool = parser.parse_args().check
-    stale = [page for page in pages() if renew(page.read_text("utf-8")) != page.read_text("utf-8")]
-    for page in stale:
+    wanted = {page: renew(page.read_text("utf-8")) for page in pages()} | pictures()
+    stale = [
+        file
+        for file, text in wanted.items()
+        if not file.exists() or file.read_text("utf-8") != text
+    ]
+    for file in stale:
         if is_check:
-            print(f"{page.relative_to(ROOT)} is stale; run `make docs`.", file=sys.stderr)
+            print(f"{file.relative_to(ROOT)} is stale; run `make docs`.", file=sys.stderr)
         else:
-            page.write_text(renew(page.read_text("utf-8")), "utf-8")
-            print(f"wrote {page.relative_to(ROOT)}")
-    return int(is_check and bool(stale))
+            file.write_text(wanted[file], "utf-8")
+            print(f"wrote {file.relative_to(ROOT)}")
+    # Pictures of indexes that are no longer declared.
+    left_over = [file for file in DESIGN_PAGES.glob("*.svg") if file not in wanted]
+    for file in left_over:
+        if is_check:
+            print(f"{file.relative_to(ROOT)} is stale; run `make docs`.", file=sys.stderr)
+        else:
+            file.unlink()
+            print(f"deleted {file.relative_to(ROOT)}")
+    return int(is_check and bool(stale or left_over))
 
 
 if __name__ == "__main__":

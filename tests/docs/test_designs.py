@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "designs").glob("*.md"))
 OPENING = "## The document, and what runs"
 
+GENERATED = re.compile("<!-- generated: .*?<!-- end of generated -->", re.DOTALL)
 CELL = re.compile(r"`(keyfold [^`]*)`(?: \(exits with (\d)\))?")
 
 
@@ -53,7 +54,7 @@ def test_every_command_of_the_page_runs(
     (tmp_path / "tests" / "seeds").symlink_to(ROOT / "tests" / "seeds")
     shutil.copyfile(demo_run.file, tmp_path / "demo.db")
     monkeypatch.chdir(tmp_path)
-    commands = list(find_commands(page.read_text("utf-8")))
+    commands = list(find_commands(GENERATED.sub("", page.read_text("utf-8"))))
     failed: list[str] = []
     for line, code in commands:
         with pytest.raises(SystemExit) as exited:
@@ -63,6 +64,19 @@ def test_every_command_of_the_page_runs(
             failed.append(f"{line}\nexited with {exited.value.code}: {printed.out}{printed.err}")
     assert failed == []
     assert len(commands) > 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_has_the_design_as_it_is_declared(page: Path) -> None:
+    """Whether it is up to date is tested with the other generated parts."""
+    text = page.read_text("utf-8")
+    [written] = GENERATED.findall(text)
+    assert text.split(written)[1].strip() == ""
+    for title in ("Entities", "Attributes", "Access patterns", "Review", "Cost"):
+        assert f"\n### {title}\n" in written
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", written)
+    assert pictures
+    assert all((page.parent / each).read_text("utf-8").startswith("<svg") for each in pictures)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

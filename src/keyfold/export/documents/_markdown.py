@@ -27,19 +27,20 @@ def write_markdown(
     document: DesignDocument,
     *,
     pictures: Mapping[str, str] | None = None,
-    top_level: int = 1,
+    level: int = 1,
+    with_title: bool = True,
 ) -> str:
     """Return a document as Markdown, which ends with a line break.
 
     `pictures` has the link of each picture's file, by its name; without it, tables show what the
-    pictures do. `top_level` is the level of the title; 0 leaves out title and introduction, for a
-    page that has its own.
+    pictures do. `level` is that of the title's heading. Without title, the introduction is left out,
+    too: for a page that has its own.
     """
     parts: list[str] = []
-    if top_level:
-        parts += [f"{'#' * top_level} {_escape(document.table)}", _write(document.introduction)]
+    if with_title:
+        parts += [f"{'#' * level} {_escape(document.table)}", _write(document.introduction)]
     for section in document.sections:
-        parts += _write_section(section, max(1, top_level) + 1, pictures)
+        parts += _write_section(section, level + 1, pictures)
     return "\n\n".join(parts) + "\n"
 
 

@@ -210,7 +210,8 @@ def test_pictures_are_linked_or_are_tables(document: DesignDocument) -> None:
 
 
 def test_a_page_may_have_its_own_title(document: DesignDocument) -> None:
-    text = write_markdown(document, top_level=0)
-    assert text.startswith("## Primary key")
-    assert write_markdown(document, top_level=2).startswith("## Clinic\n")
-    assert "\n### Primary key\n" in write_markdown(document, top_level=2)
+    assert write_markdown(document, with_title=False).startswith("## Primary key\n")
+    text = write_markdown(document, level=2)
+    assert text.startswith("## Clinic\n")
+    assert "\n### Primary key\n" in text
+    assert "\n#### Visit\n" in text
