@@ -33,7 +33,7 @@ import keyfold
 from keyfold import errors
 from keyfold.analysis import find_sample, profile_table, read_workload
 from keyfold.analysis.cost import read_prices, report_cost
-from keyfold.analysis.lint import Design, review
+from keyfold.analysis.lint import Design, Rule, describe_source, list_rules, read_examples, review
 from keyfold.api import OPERATIONS
 from keyfold.cli import app
 from keyfold.cli._tables import DESIGNS
@@ -53,6 +53,7 @@ PUBLIC_PACKAGES = (
     "keyfold.policy.iam",
     "keyfold.keys",
     "keyfold.engine",
+    "keyfold.analysis.lint",
     "keyfold.export",
     "keyfold.export.documents",
     "keyfold.imports",
@@ -517,6 +518,30 @@ def pictures() -> dict[Path, str]:
     }
 
 
+def write_lint_rules() -> str:
+    """Show every lint rule under its code, with its example and the near miss."""
+    # Those that another package adds are not ours to document.
+    own = (each for each in list_rules().values() if each.is_own)
+    return "\n\n".join(map(_write_rule, own))
+
+
+def _write_rule(rule: Rule) -> str:
+    needs = {"rates": "It needs rates.", "data": "It needs a database (`--db`)."}
+    parts = [
+        f"## {rule.code}: {rule.title}",
+        " ".join((rule.why, *(needs[each] for each in sorted(rule.needs) if each in needs))),
+        f"**Severity:** {rule.severity}. **Fix:** {rule.fix}",
+        f"**Source:** {describe_source(rule.source)}.",
+    ]
+    example = read_examples().get(rule.code)
+    if example is not None:
+        parts.append(f"```py\n{example.found.strip()}\n```")
+        parts.append(f"A near miss:\n\n```py\n{example.fine.strip()}\n```")
+        if example.workload is not None:
+            parts.append(f"The workload:\n\n```toml\n{example.workload.strip()}\n```")
+    return "\n\n".join(parts)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "differences": write_differences,
     "commands": write_commands,
@@ -531,6 +556,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "service-errors": write_service_errors,
     "exports": write_exports,
     "limits": write_limits,
+    "lint-rules": write_lint_rules,
     "operations": write_operations,
     **{f"design-{name.replace('_', '-')}": partial(write_design, name) for name in DESIGNS},
 }

@@ -103,6 +103,12 @@ def test_tables_are_deployed_as_the_guide_shows(
     assert check_commands(block, capsys) == 2
 
 
+def test_a_design_is_reviewed_as_the_guide_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "how-to" / "review-a-design.md").read_text("utf-8")
+    blocks = [found[2] for found in BLOCK.finditer(text) if found[1] == "console"]
+    assert [check_commands(each, capsys) for each in blocks] == [1]
+
+
 def test_the_read_me_shows_what_the_demo_prints(demo_run: DemoRun) -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     [block] = re.findall(r"^```console\n\$ make demo\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

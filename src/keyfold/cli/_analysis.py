@@ -38,11 +38,13 @@ def make_profile(table: Table, workload: Path | None, sample: str | None) -> Tab
 
 
 def take_sample(table: Table, url: str | None) -> SampleData:
-    """Return the sample of a database, or the table's examples."""
+    """Return the sample of a database, or the table's examples; raises TableMissing."""
     from keyfold.analysis import find_sample, sample_database
+    from keyfold.cli._databases import require_table
     from keyfold.connect import open_executor
 
     if url is None:
         return find_sample(table)
     with open_executor(url, keeps_expired=True) as executor:
+        require_table(executor, table.name, url)
         return sample_database(table, executor)

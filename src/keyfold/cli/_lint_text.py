@@ -7,8 +7,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from keyfold.analysis.lint import Finding, Place, Review, Rule, Severity, list_rules
-from keyfold.analysis.lint._sources import describe_source
+from keyfold.analysis.lint import (
+    Finding,
+    Place,
+    Review,
+    Rule,
+    Severity,
+    describe_source,
+    list_rules,
+    read_examples,
+)
 from keyfold.cli._quantities import count_of
 from keyfold.cli._terminal import join_styled
 
@@ -58,12 +66,39 @@ def _print_findings(console: Console, rule: Rule, findings: list[Finding]) -> No
 
 
 def print_rule(console: Console, code: str) -> None:
-    """Print what there is to know about a rule."""
+    """Print what there is to know about a rule, with its example and the near miss."""
     rule = list_rules()[code]
     console.print(join_styled((f"{rule.code} {rule.title}", "bold"), f" ({rule.severity})"))
     _print_text(console, f"Why: {rule.why}", 2)
     _print_text(console, f"Fix: {rule.fix}", 2)
     _print_text(console, f"Source: {describe_source(rule.source)}", 2)
+    example = read_examples().get(code)
+    if example is None:
+        return
+    shown = {"Found": example.found, "Fine": example.fine, "Workload": example.workload}
+    for title, source in shown.items():
+        if source is not None:
+            console.print()
+            console.print(join_styled((title, "bold")))
+            for line in source.strip().splitlines():
+                console.print(join_styled(f"  {line}".rstrip()), soft_wrap=True)
+
+
+def describe_rule(code: str) -> dict[str, str]:
+    """Return what there is to know about a rule, as a JSON object."""
+    rule = list_rules()[code]
+    facts = {
+        "code": rule.code,
+        "title": rule.title,
+        "severity": str(rule.severity),
+        "why": rule.why,
+        "fix": rule.fix,
+        "source": describe_source(rule.source),
+    }
+    example = read_examples().get(code)
+    if example is None:
+        return facts
+    return {**facts, "found": example.found.strip(), "fine": example.fine.strip()}
 
 
 def show_place(place: Place) -> str:

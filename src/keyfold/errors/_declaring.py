@@ -70,6 +70,12 @@ class TrafficInvalid(_SubjectError):
     code = "traffic-invalid"
 
 
+class LintRulesInvalid(_SubjectError):
+    """Rules of lint that a package adds cannot be loaded, or one of them fails."""
+
+    code = "lint-rules-invalid"
+
+
 class WriteRefused(_SubjectError):
     """A write would violate the entity's declaration."""
 

@@ -123,3 +123,66 @@ def test_an_unknown_rule_is_refused(run: Run) -> None:
     outcome = run("lint", "--explain", "X99")
     assert outcome.code == 2
     assert "there is no rule 'X99'" in outcome.err
+
+
+def test_a_rule_is_explained_in_json(run: Run) -> None:
+    found = json.loads(run("lint", "--explain", "K01", "--json").out)
+    assert list(found) == ["code", "title", "severity", "why", "fix", "source", "found", "fine"]
+
+
+def test_sarif_is_a_format(run: Run) -> None:
+    outcome = run("lint", "pantry", "--rule", "P01", "--format", "sarif")
+    assert outcome.code == 1
+    log = json.loads(outcome.out)
+    assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["P01"]
+
+
+def test_json_contradicts_other_formats(run: Run) -> None:
+    outcome = run("lint", "pantry", "--json", "--format", "sarif")
+    assert outcome.code == 2
+    assert "it contradicts --format sarif" in outcome.err
+
+
+def test_fix_edits_the_source_and_shows_the_changes(run: Run, folder: Path) -> None:
+    path = write_notes(folder, table={"P01": "small"}, pattern={"P01": "a nightly job"})
+    outcome = run("lint", "--table", path, "--fix", "--json", "--rule", "L03")
+    assert (outcome.code, json.loads(outcome.out)) == (0, [])
+    assert "-notes = Table(" in outcome.err
+    assert outcome.err.endswith("Fixed 1 finding.\n")
+    assert "lint_ignore={'P01': 'small'}" not in (folder / "notebook.py").read_text("utf-8")
+    assert "lint_ignore={'P01': 'a nightly job'}" in (folder / "notebook.py").read_text("utf-8")
+
+
+def test_fix_protects_a_table_from_deletion(run: Run, folder: Path) -> None:
+    outcome = run("lint", "--table", write_notes(folder), "--fix", "--rule", "O01")
+    assert outcome.code == 0
+    source = (folder / "notebook.py").read_text("utf-8")
+    assert 'Table("Notes", key=Key("pk"), lint_ignore=None, deletion_protection=True)' in source
+
+
+def test_a_database_is_reviewed(run: Run, folder: Path) -> None:
+    path = write_notes(folder)
+    run("apply", "--table", path, "--db", "notes.db")
+    outcome = run("lint", "--table", path, "--db", "notes.db", "--rule", "P01")
+    assert (outcome.code, outcome.err) == (1, "")
+
+
+def test_a_database_without_the_table_is_refused(run: Run, folder: Path) -> None:
+    run("apply", "pantry", "--db", "pantry.db")
+    outcome = run("lint", "--table", write_notes(folder), "--db", "pantry.db")
+    assert outcome.code == 2
+    assert "there is no table Notes" in outcome.err
+
+
+def test_a_workload_is_for_one_table(run: Run, folder: Path) -> None:
+    write_notes(folder)
+    (folder / "more.py").write_text(
+        NOTES.format(TABLE=None, PATTERN=None).replace('"Notes"', '"More"')
+    )
+    tables = '[tool.keyfold]\ntables = ["notebook:notes", "more:notes"]\n'
+    (folder / "pyproject.toml").write_text(tables, "utf-8")
+    outcome = run("lint", "--workload", "w.toml")
+    assert outcome.code == 2
+    assert "name one of Notes, More" in outcome.err
+    both = run("lint", "--rule", "P01")
+    assert both.out.count("1 warning") == 2

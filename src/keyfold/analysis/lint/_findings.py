@@ -33,6 +33,33 @@ Subject = Table | Index | EntitySchema | Pattern[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
+class RemoveIgnore:
+    """An edit of a declaration: its `lint_ignore` loses a code."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameIgnore:
+    """An edit of a declaration: a code in its `lint_ignore` is corrected."""
+
+    code: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetArgument:
+    """An edit of a declaration: an argument gets a value, which is given as source."""
+
+    name: str
+    value: str
+
+
+# How a declaration is edited to mend a finding; `keyfold lint --fix` makes these edits.
+SourceEdit = RemoveIgnore | RenameIgnore | SetArgument
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a finding is: its subject, and the file and line that declare it, if these are known."""
 
@@ -50,7 +77,8 @@ class Finding:
     """One finding of a rule.
 
     `ignored` is the reason for which it is suppressed, if it is, and `ignored_by` the subject whose
-    declaration has that reason.
+    declaration has that reason. `edit` is the edit of its declaration that mends it, if it is
+    mechanical.
     """
 
     code: str
@@ -60,6 +88,7 @@ class Finding:
     fix: str
     ignored: str | None = None
     ignored_by: str | None = None
+    edit: SourceEdit | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as a JSON object."""

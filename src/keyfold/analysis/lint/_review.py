@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from keyfold.analysis.lint._findings import Finding, Severity, find_ignore, place_of
-from keyfold.analysis.lint._rules import Design, Need, Rule, list_rules
+from keyfold.analysis.lint._rules import Design, DesignProblem, Need, Rule, list_rules
 from keyfold.analysis.profiles import profile_table
 from keyfold.analysis.samples import SampleData, find_sample
 from keyfold.analysis.workload import read_workload
+from keyfold.errors import LintRulesInvalid
 from keyfold.model import Table
 
 _NOT_GIVEN: dict[Need, str] = {
@@ -43,7 +44,8 @@ def review_table(
     """Review a table: its patterns run on `data`, the sample of a database, or on examples.
 
     `workload` is a workload file, by default the one beside the declaration. With `codes`, return
-    the findings of these rules alone. Raises WorkloadInvalid.
+    the findings of these rules alone. Raises WorkloadInvalid and
+    LintRulesInvalid.
     """
     use = read_workload(table, workload)
     profile = profile_table(table, data or find_sample(table), use)
@@ -80,7 +82,7 @@ def _find_missing(rule: Rule, given: Collection[Need]) -> Iterator[Need]:
 
 
 def _run(rule: Rule, design: Design) -> Iterator[Finding]:
-    for problem in rule.check(design):
+    for problem in _check(rule, design):
         reason, ignored_by = find_ignore(problem.subject, design.table, rule.code) or (None, None)
         yield Finding(
             rule.code,
@@ -90,4 +92,13 @@ def _run(rule: Rule, design: Design) -> Iterator[Finding]:
             problem.fix or rule.fix,
             reason,
             ignored_by,
+            problem.edit,
         )
+
+
+def _check(rule: Rule, design: Design) -> list[DesignProblem]:
+    try:
+        return list(rule.check(design))
+    except Exception as error:
+        fact = f"it failed on table {design.table.name}: {type(error).__name__}: {error}"
+        raise LintRulesInvalid(f"lint rule {rule.code}", fact, "") from error

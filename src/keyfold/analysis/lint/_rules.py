@@ -9,13 +9,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Literal
 
-from keyfold.analysis.lint._findings import Finding, Severity, Subject
+from keyfold.analysis.lint._findings import Finding, Severity, SourceEdit, Subject
 from keyfold.analysis.profiles import TableProfile
 from keyfold.analysis.samples import SampleData
 from keyfold.analysis.workload import Workload
+from keyfold.errors import LintRulesInvalid
 from keyfold.model import Table
 
 # What a rule needs besides the declaration: rates of the workload, the data of a database, or the
@@ -42,11 +45,15 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class DesignProblem:
-    """What a rule found: the subject, a sentence about it, and how to mend it if not as usual."""
+    """What a rule found: the subject, a sentence about it, and how to mend it if not as usual.
+
+    `edit` is the edit of the subject's declaration that mends it, if that is mechanical.
+    """
 
     subject: Subject
     message: str
     fix: str | None = None
+    edit: SourceEdit | None = None
 
 
 Check = Callable[[Design], Iterator[DesignProblem]]
@@ -69,6 +76,14 @@ class Rule:
         """Why the problem matters, in one sentence."""
         return " ".join((inspect.getdoc(self.check) or "").split())
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is one of Keyfold's own, and not of another package."""
+        return self.check.__module__.startswith("keyfold.")
+
+
+# The entry points by which other packages add rules.
+GROUP = "keyfold.lint"
 
 FAMILIES = (
     "hot_keys",
@@ -108,8 +123,25 @@ def rule(
 
 
 def list_rules() -> Mapping[str, Rule]:
-    """Return every rule by its code, in the order of the codes."""
+    """Return every rule by its code, in the order of the codes.
+
+    Those of other packages are among them: an entry point of the group `keyfold.lint` names a
+    module that declares rules. Raises LintRulesInvalid if one cannot be imported.
+    """
     # The families register their rules when they are imported.
     for family in FAMILIES:
         import_module(f"keyfold.analysis.lint.{family}")
+    load_entry_points()
     return dict(sorted(_RULES.items()))
+
+
+@cache
+def load_entry_points() -> None:
+    """Import the modules with rules that installed packages have; raises LintRulesInvalid."""
+    for each in entry_points(group=GROUP):
+        try:
+            each.load()
+        except Exception as error:
+            owner = each.value if each.dist is None else f"{each.dist.name} ({each.value})"
+            fact = f"its lint rules cannot be loaded: {type(error).__name__}: {error}"
+            raise LintRulesInvalid(owner, fact, "Correct or uninstall it.") from error

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from keyfold.analysis.lint._findings import Severity, list_subjects, place_of
+from keyfold.analysis.lint._findings import (
+    RemoveIgnore,
+    RenameIgnore,
+    Severity,
+    list_subjects,
+    place_of,
+)
 from keyfold.analysis.lint._rules import Design, DesignProblem, list_rules, rule
 
 
@@ -24,7 +30,16 @@ def unknown_code(design: Design) -> Iterator[DesignProblem]:
             if code not in known:
                 near = get_close_matches(code.upper(), known, n=1)
                 hint = f" Did you mean {near[0]}?" if near else ""
-                yield DesignProblem(subject, f"Its lint_ignore has {code!r}, not a rule.{hint}")
+                message = f"Its lint_ignore has {code!r}, not a rule.{hint}"
+                meant = _spell(code)
+                edit = RenameIgnore(code, meant) if meant in known else None
+                yield DesignProblem(subject, message, edit=edit)
+
+
+def _spell(code: str) -> str:
+    """Return a code as rules have it: "P01" for "p1"."""
+    letters = code.strip().rstrip("0123456789")
+    return f"{letters.upper()}{code.strip()[len(letters) :]:0>2}"
 
 
 @rule(
@@ -57,4 +72,5 @@ def nothing_to_ignore(design: Design) -> Iterator[DesignProblem]:
         for code in subject.lint_ignore:
             is_decided = code in list_rules() and code not in design.undecided
             if is_decided and (place_of(subject).subject, code) not in used:
-                yield DesignProblem(subject, f"It ignores {code}, which finds nothing here.")
+                message = f"It ignores {code}, which finds nothing here."
+                yield DesignProblem(subject, message, edit=RemoveIgnore(code))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keyfold.analysis.lint._explained import counts, explain_all, field_of, find_writes
-from keyfold.analysis.lint._findings import Severity
+from keyfold.analysis.lint._findings import SetArgument, Severity
 from keyfold.analysis.lint._rules import Design, DesignProblem, rule
 from keyfold.analysis.samples import name_entity
 from keyfold.expressions import SetTo
@@ -31,7 +31,9 @@ _COMPUTED = re.compile(r"\{(?:\w+\.)+(\w+) [+-] ")
 def unprotected(design: Design) -> Iterator[DesignProblem]:
     """One call deletes a table with everything in it."""
     if not design.table.deletion_protection:
-        yield DesignProblem(design.table, "It does not declare deletion_protection=True.")
+        message = "It does not declare deletion_protection=True."
+        edit = SetArgument("deletion_protection", "True")
+        yield DesignProblem(design.table, message, edit=edit)
 
 
 @rule(
