@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from compare_calculators import write_calculators
 from pydantic import ConfigDict
 from pydantic_core import PydanticUndefined
 from typer.testing import CliRunner
@@ -542,7 +543,15 @@ def _write_rule(rule: Rule) -> str:
     return "\n\n".join(parts)
 
 
+def write_prices() -> str:
+    """Show the included prices, which are an example of a file of prices."""
+    file = ROOT / "src/keyfold/analysis/cost/prices.toml"
+    return f"\n```toml\n{file.read_text('utf-8')}```"
+
+
 WRITERS: dict[str, Callable[[], str]] = {
+    "calculators": cache(write_calculators),
+    "prices": write_prices,
     "differences": write_differences,
     "commands": write_commands,
     "own-errors": write_own_errors,

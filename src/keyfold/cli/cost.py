@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from keyfold.analysis import Workload
-    from keyfold.analysis.cost import CostComparison, CostReport, Prices
+    from keyfold.analysis.cost import CostComparison, CostReport, PatternCost, Prices
 
 EXAMPLES = (
     "keyfold cost market",
@@ -143,19 +143,25 @@ def _print_patterns(console: Console, report: CostReport) -> None:
             f"{each.read_units:,.6g}" if each.read_units else "",
             f"{each.write_units:,.6g}" if each.write_units else "",
             f"{each.calls:,.0f}" if each.calls else "",
-            f"{each.month_usd:,.2f}" if each.calls else "",
+            _show_month(each),
             f"{each.share:.0%}" if each.calls else "",
         )
     console.print(listed)
     console.print()
 
 
+def _show_month(cost: PatternCost) -> str:
+    if not cost.calls:
+        return ""
+    return f"{cost.month_usd:,.2f}" if cost.problem is None else "not measured"
+
+
 def _print_parts(console: Console, report: CostReport) -> None:
     from keyfold.cli._terminal import make_table
 
     listed = make_table()
-    listed.add_column("$ a month by", overflow="fold")
-    for title in ("items", "GB", "storage", "reads", "writes", "all"):
+    listed.add_column("part", overflow="fold")
+    for title in ("items", "GB", "$ storage", "$ reads", "$ writes", "$ a month"):
         listed.add_column(title, justify="right", no_wrap=True)
     for each in report.forecast.parts:
         dollars = (each.storage_usd, each.read_usd, each.write_usd, each.month_usd)
@@ -220,7 +226,7 @@ def _print_comparison(console: Console, comparison: CostComparison) -> None:
             _show_dollars(row.one),
             _show_units(row.other_units),
             _show_dollars(row.other),
-            f"{row.difference:+,.2f}",
+            _show_difference(row.difference) if row.is_measured else "not measured",
         )
     console.print(listed)
     console.print("Units are those of one call: R to read, W to write.")
@@ -229,6 +235,11 @@ def _print_comparison(console: Console, comparison: CostComparison) -> None:
 
 def _show_dollars(usd: float | None) -> str:
     return "" if usd is None else f"{usd:,.2f}"
+
+
+def _show_difference(usd: float) -> str:
+    shown = f"{usd:+,.2f}"
+    return "0.00" if shown in ("+0.00", "-0.00") else shown
 
 
 def _show_units(units: tuple[float, float] | None) -> str:

@@ -14,7 +14,8 @@ from keyfold.analysis.cost._reports import CostReport
 class ComparedCost:
     """Dollars a month of the same thing in two tables; None where a table does not have it.
 
-    Patterns have the units of one call as well, as `(read units, write units)`.
+    Patterns have the units of one call as well, as `(read units, write units)`. If `is_measured` is
+    false, one of the tables has the pattern, but it could not be run.
     """
 
     name: str
@@ -22,6 +23,7 @@ class ComparedCost:
     other: float | None
     units: tuple[float, float] | None = None
     other_units: tuple[float, float] | None = None
+    is_measured: bool = True
 
     @property
     def difference(self) -> float:
@@ -87,6 +89,11 @@ class CostComparison:
         for report, name, mine, theirs in zip(
             reports, self.names, called, reversed(called), strict=True
         ):
+            unmeasured = [
+                each.name for each in report.forecast.patterns if each.problem and each.calls
+            ]
+            if unmeasured:
+                yield f"Not measured in {name}, so its month lacks them: {', '.join(unmeasured)}."
             alone = [each.name for each in report.forecast.patterns if each.name in mine - theirs]
             if alone:
                 yield f"Called in {name} alone, so the months differ by them: {', '.join(alone)}."
@@ -107,12 +114,15 @@ def compare_costs(one: CostReport, other: CostReport) -> CostComparison:
 
 
 def _compare_pattern(name: str, one: PatternCost | None, other: PatternCost | None) -> ComparedCost:
+    known = [None if each is None or each.problem else each for each in (one, other)]
+    mine, theirs = known
     return ComparedCost(
         name,
-        None if one is None else one.month_usd,
-        None if other is None else other.month_usd,
-        None if one is None else (one.read_units, one.write_units),
-        None if other is None else (other.read_units, other.write_units),
+        None if mine is None else mine.month_usd,
+        None if theirs is None else theirs.month_usd,
+        None if mine is None else (mine.read_units, mine.write_units),
+        None if theirs is None else (theirs.read_units, theirs.write_units),
+        is_measured=known == [one, other],
     )
 
 

@@ -27,7 +27,8 @@ _STREAM_READS = MONTH_SECONDS
 class PatternCost:
     """What one pattern costs: the units of a call, and the dollars of a month, on demand.
 
-    `share` is its part of the month.
+    `share` is its part of the month. A pattern that could not be measured has no units, and
+    `problem` says why.
     """
 
     name: str
@@ -36,9 +37,11 @@ class PatternCost:
     calls: float
     month_usd: float
     share: float = 0.0
+    problem: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the cost as a JSON object."""
+        problem = {} if self.problem is None else {"problem": self.problem}
         return {
             "name": self.name,
             "read_units": self.read_units,
@@ -46,6 +49,7 @@ class PatternCost:
             "calls_month": self.calls,
             "month_usd": round(self.month_usd, 6),
             "share": round(self.share, 6),
+            **problem,
         }
 
 
@@ -167,7 +171,12 @@ def _price_patterns(profile: TableProfile, rates: ClassPrices) -> Iterator[Patte
     for name, each in profile.patterns.items():
         calls = count_calls(profile, name)
         yield PatternCost(
-            name, each.read_units, each.write_units, calls, calls * price_call(each, rates)
+            name,
+            each.read_units,
+            each.write_units,
+            calls,
+            calls * price_call(each, rates),
+            problem=each.problem,
         )
 
 
