@@ -26,7 +26,9 @@ from keyfold.values import Item
 from tests.unit.analysis import library
 from tests.unit.analysis.library import Book, Loan, Reader
 
-TABLES = ("exchange_rates", "letsgo", "market", "pantry", "library")
+DESIGNS = ("exchange_rates", "letsgo", "market", "pantry")
+EXAMPLES = ("shop", "forge", "pantry_by_index.by_keys", "market_reverse_index.with_keys")
+TABLES = (*DESIGNS, *EXAMPLES, "library")
 # Runs of each pattern that are repeated.
 REPEATED = 3
 
@@ -34,7 +36,9 @@ REPEATED = 3
 def table_of(name: str) -> Table:
     if name == "library":
         return library.table
-    table: Table = import_module(f"keyfold.designs.{name}").table
+    module, _, attribute = name.partition(".")
+    place = f"keyfold.designs.{module}" if module in DESIGNS else module
+    table: Table = getattr(import_module(place), attribute or "table")
     return table
 
 
@@ -82,6 +86,21 @@ def test_where_sizes_are_known_the_forecast_is_what_is_consumed(name: str) -> No
         for run in profile.runs[:REPEATED]:
             units = sum(call.units for call in run.calls)
             assert consume(table, found.items, moment, run, pattern) == units, (pattern, run)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_scans_consume_what_is_forecast_of_a_table_that_does_not_grow(
+    name: str, tmp_path: Path
+) -> None:
+    table, file = table_of(name), tmp_path / "workload.toml"
+    file.write_text("")
+    sample = find_sample(table)
+    found = profile_table(table, sample, read_workload(table, file))
+    for pattern, profile in found.patterns.items():
+        if profile.scans and not any(volume.items for volume in found.workload.volumes.values()):
+            [run] = profile.runs[:1]
+            units = sum(call.units for call in run.calls)
+            assert consume(table, found.items, sample.live_at(), run, pattern) == units, pattern
 
 
 class Shelf:
