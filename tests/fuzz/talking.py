@@ -6,6 +6,7 @@ import socket
 import ssl
 import struct
 import threading
+import time
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 
 from keyfold.engine import Engine
 from keyfold.wire.server import Limits, Server
+from keyfold.wire.server._state import ServerState
 from tests.fuzz.engines import open_repeatable
 from tests.unit.wire.server.http import Response, ask, read_responses
 
@@ -154,10 +156,22 @@ def serving(limits: Limits | None = None, *, tls: ssl.SSLContext | None = None) 
             yield live
             if tls is None:
                 live.check_health()
+            _await_release(state)
         assert state.clients == set()
         assert (state.memory.pooled_bytes, state.memory.work_bytes) == (0, 0)
         assert not state.scheduler.is_full
         assert engine.verify() == []
+
+
+def _await_release(state: ServerState) -> None:
+    """Wait until nothing is held for requests: a thread frees what large ones became.
+
+    A stopping server does not wait for that, since its memory is freed with it.
+    """
+    for _ in range(1_000):
+        if not state.memory.work_bytes and not state.memory.pooled_bytes:
+            return
+        time.sleep(0.01)
 
 
 def check_answers(received: bytes, *, may_lack_bodies: bool = False) -> list[Response]:
