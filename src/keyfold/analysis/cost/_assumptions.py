@@ -9,6 +9,7 @@ from keyfold.analysis.profiles import TableProfile
 
 def list_assumptions(profile: TableProfile) -> Iterator[str]:
     """Yield what is assumed about a table whose workload does not say it, or cannot."""
+    yield from _list_unmeasured(profile)
     settings = profile.workload.settings
     has_vectors = settings.vectors_written_gb or settings.vectors_searched_gb
     left_out = "" if has_vectors else " Vector indexes are not declared, and so not counted either."
@@ -22,6 +23,18 @@ def list_assumptions(profile: TableProfile) -> Iterator[str]:
         yield "Deletions by expiry are free, and expired items are taken to be gone."
     yield from _assume_growth(profile)
     yield from _assume_settings(profile)
+
+
+def _list_unmeasured(profile: TableProfile) -> Iterator[str]:
+    uses = profile.workload.patterns
+    names = [
+        name
+        for name, each in profile.patterns.items()
+        if each.problem is not None and uses[name].rate is not None
+    ]
+    if names:
+        fact = f"Not measured, so the month of {profile.table.name} lacks them: {', '.join(names)}."
+        yield f"{fact} Give arguments for them in the workload file."
 
 
 def _assume_calls(profile: TableProfile) -> Iterator[str]:

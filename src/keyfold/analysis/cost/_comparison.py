@@ -15,7 +15,7 @@ class ComparedCost:
     """Dollars a month of the same thing in two tables; None where a table does not have it.
 
     Patterns have the units of one call as well, as `(read units, write units)`. If `is_measured` is
-    false, one of the tables has the pattern, but it could not be run.
+    false, one of the tables has the pattern, or a pattern of the month, but it could not be run.
     """
 
     name: str
@@ -67,12 +67,16 @@ class CostComparison:
             {each.name: each for each in forecast.patterns if each.calls}
             for forecast in (one, other)
         )
-        for name in dict.fromkeys((*patterns, *others)):
-            yield _compare_pattern(name, patterns.get(name), others.get(name))
+        compared = [
+            _compare_pattern(name, patterns.get(name), others.get(name))
+            for name in dict.fromkeys((*patterns, *others))
+        ]
+        yield from compared
         rest, other_rest = _list_fixed(one), _list_fixed(other)
         for name in dict.fromkeys((*rest, *other_rest)):
             yield ComparedCost(name, rest.get(name), other_rest.get(name))
-        yield ComparedCost("month", one.month_usd, other.month_usd)
+        is_whole = all(row.is_measured for row in compared)
+        yield ComparedCost("month", one.month_usd, other.month_usd, is_measured=is_whole)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -83,17 +87,16 @@ class CostComparison:
 
     def _list_differences(self) -> Iterator[str]:
         reports = (self.one, self.other)
+        sources = [report.profile.sample.source for report in reports]
+        if "database" in sources and sources[0] != sources[1]:
+            first, second = self.names
+            yield f"The items of {first} are those of a database, those of {second} its examples."
         called = [
             {each.name for each in report.forecast.patterns if each.calls} for report in reports
         ]
         for report, name, mine, theirs in zip(
             reports, self.names, called, reversed(called), strict=True
         ):
-            unmeasured = [
-                each.name for each in report.forecast.patterns if each.problem and each.calls
-            ]
-            if unmeasured:
-                yield f"Not measured in {name}, so its month lacks them: {', '.join(unmeasured)}."
             alone = [each.name for each in report.forecast.patterns if each.name in mine - theirs]
             if alone:
                 yield f"Called in {name} alone, so the months differ by them: {', '.join(alone)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -96,6 +97,29 @@ def test_a_comparison_has_what_either_table_has(tmp_path: Path) -> None:
     assert (rows["Add book"].one, rows["Add book"].other) == (None, pytest.approx(2 * 0.625))
     whole = other.forecast.month_usd - one.forecast.month_usd
     assert rows["month"].difference == pytest.approx(whole)
+
+
+def test_what_could_not_be_measured_is_not_taken_to_be_free(tmp_path: Path) -> None:
+    measured = profile(tmp_path)
+    failed = replace(measured.patterns["Rename book"], runs=(), problem="no such book")
+    lacking = replace(measured, patterns={**measured.patterns, "Rename book": failed})
+    one, other = (report_cost(each, read_prices()) for each in (measured, lacking))
+    assert other.forecast.assumptions[0].startswith(
+        "Not measured, so the month of Library lacks them: Rename book."
+    )
+    rows = {row.name: row for row in compare_costs(one, other).rows}
+    assert rows["Get reader"].is_measured
+    assert (rows["Rename book"].other, rows["Rename book"].is_measured) == (None, False)
+    assert not rows["month"].is_measured
+
+
+def test_a_comparison_says_that_only_one_table_was_sampled(tmp_path: Path) -> None:
+    found = profile(tmp_path)
+    sampled = replace(found, sample=replace(found.sample, source="database"))
+    one, other = (report_cost(each, read_prices()) for each in (sampled, found))
+    note = "The items of Library are those of a database, those of Library (compared) its examples."
+    assert note in compare_costs(one, other).assumptions
+    assert note not in compare_costs(other, other).assumptions
 
 
 def test_prices_are_replaced_by_a_file(tmp_path: Path) -> None:
