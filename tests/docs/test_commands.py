@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GUIDES = {
     "document-a-design.md": ("clinic", 4),
     "export-tables.md": ("depots", 8),
-    "import-designs.md": ("pantry_table", 4),
+    "import-designs.md": ("pantry_table", 9),
     "move-data.md": ("depot", 7),
     "run-access-patterns.md": ("kiosk", 14),
     "take-roles-to-aws.md": ("bazaar", 2),

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from keyfold.cli._demo import run_demo
 from keyfold.connect import open_executor
-from keyfold.imports import import_dynamodb, write_module
-from tests.exports.tables import DESIGNS
+from keyfold.export import export_aws_schema, export_workbench
+from keyfold.imports import import_aws_schema, import_dynamodb, import_workbench, write_module
+from tests.exports.patterns import parcels
+from tests.exports.tables import DESIGNS, TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,6 +24,14 @@ def write_imports(folder: Path) -> None:
         for table in DESIGNS:
             text = write_module([import_dynamodb(database, table.name)], title="Inferred.")
             (folder / f"live_{table.name}.py").write_text(text, "utf-8")
+    for name, export, read in (
+        ("schema", export_aws_schema, import_aws_schema),
+        ("workbench", export_workbench, import_workbench),
+    ):
+        file = folder / "exported.json"
+        file.write_text(export(*TABLES, parcels).to_text(), "utf-8")
+        text = write_module(read(file), title="Imported.")
+        (folder / f"{name}_tables.py").write_text(text, "utf-8")
 
 
 def test_imported_modules_type_check_and_are_formatted(tmp_path: Path) -> None:

@@ -37,6 +37,14 @@ DYNAMODB = (
     "keyfold import dynamodb dynamodb://eu-west-1 --name Orders --limit 50000",
     "keyfold import dynamodb http://localhost:8000 --name Orders --json",
 )
+WORKBENCH = (
+    "keyfold import workbench shop.json",
+    "keyfold import workbench shop.json --output shop_tables.py",
+)
+AWS_SCHEMA = (
+    "keyfold import aws-schema schema.json",
+    "keyfold import aws-schema schema.json --output shop_tables.py",
+)
 
 
 @app.command(epilog=show_examples(*DYNAMODB))
@@ -72,6 +80,39 @@ def dynamodb(
     _print([found], f"The table {found.name}, inferred from its items.", output, as_json=as_json)
     evidence = [each.evidence for each in found.entities if each.evidence is not None]
     raise typer.Exit(any(each.fitting < each.items for each in evidence))
+
+
+FileArgument = Annotated[Path, typer.Argument(help="The file to import.", metavar="FILE")]
+
+
+@app.command(epilog=show_examples(*WORKBENCH))
+def workbench(
+    file: FileArgument, *, output: ExportFile = None, as_json: AsOneObject = False
+) -> None:
+    """Import the tables of a data model of NoSQL Workbench.
+
+    A facet is an entity. Aliases of its key attributes are key templates if they have braces, as
+    keyfold export workbench writes them; otherwise, sample data shows the templates, and the types of
+    fields. A table without facets is inferred from its sample data.
+    """
+    from keyfold.imports import import_workbench
+
+    _print(import_workbench(file), f"The tables of {file.name}.", output, as_json=as_json)
+
+
+@app.command("aws-schema", epilog=show_examples(*AWS_SCHEMA))
+def aws_schema(
+    file: FileArgument, *, output: ExportFile = None, as_json: AsOneObject = False
+) -> None:
+    """Import the tables of a schema.json of the AWS DynamoDB MCP server.
+
+    Its entities have key templates and fields with types. What the format has no place for, such as
+    the width of a number in a key, is read from keyfold export aws-schema, or assumed: a comment says
+    so. Access patterns are those that the keys allow.
+    """
+    from keyfold.imports import import_aws_schema
+
+    _print(import_aws_schema(file), f"The tables of {file.name}.", output, as_json=as_json)
 
 
 def _print(

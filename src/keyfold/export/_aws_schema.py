@@ -7,7 +7,7 @@ server ignores them; `keyfold import aws-schema` reads them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from itertools import chain
 from typing import Any
 from uuid import UUID
@@ -16,6 +16,7 @@ from keyfold.export._attributes import list_entities, name_attributes, write_tem
 from keyfold.export._aws_schema_patterns import PatternWriter
 from keyfold.export._exported import ExportedDocument, ExportGap
 from keyfold.export._resource_names import to_camel
+from keyfold.keys import Ulid
 from keyfold.keys._annotations import find_type
 from keyfold.model import Index, Provisioned, Table
 from keyfold.model._codecs import StoredField
@@ -194,7 +195,11 @@ def _list_settings(table: Table) -> dict[str, Any]:
 
 
 def _list_own_parts(schema: EntitySchema, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the templates with their widths, all those for an index, and the unique fields."""
+    """Return the templates with their widths, and what else an import needs of an entity.
+
+    That is all templates for an index, unique fields, fields that are stored in the key alone, and
+    formats that the types do not tell.
+    """
     keys = [write_template(part, names) for part in schema.keys]
     indexes = {
         name: [[write_template(part, names) for part in parts] for parts in alternatives]
@@ -208,11 +213,36 @@ def _list_own_parts(schema: EntitySchema, names: Mapping[str, str]) -> dict[str,
         or name in is_local
         or any(_is_padded(part, names) for part in schema.index_alternatives[name][0])
     }
+    formats = {
+        names[name]: form
+        for name, field in schema.fields.items()
+        if (form := _format_of(field.codec, field.annotation)) is not None
+    }
     return {
         "key": keys if any(_is_padded(part, names) for part in schema.keys) else None,
         "indexes": more,
         "unique": [names[name] for name in schema.unique],
+        "parts": [names[name] for name in schema.parts],
+        "formats": formats,
+        "fallback": True if schema is schema.table.fallback else None,
+        "extra": True if schema.codec.has_extra else None,
     }
+
+
+def _format_of(codec: ValueCodec, annotation: Any) -> str | None:
+    """Return how a field is stored, if its type in the format does not say that: `ulid O#`."""
+    python = find_type(annotation)
+    kinds = codec.kinds - {"NULL"}
+    if isinstance(python, type) and issubclass(python, Ulid):
+        return f"ulid {python.head}".strip()
+    if isinstance(python, type) and issubclass(python, date):
+        named = "datetime" if issubclass(python, datetime) else "date"
+        return "unix time" if "N" in kinds else named
+    if kinds == frozenset({"B"}):
+        return "bytes"
+    if len(kinds) != 1:
+        return "any"
+    return "set" if kinds <= {"SS", "NS", "BS"} else None
 
 
 def _is_padded(part: KeyPart, names: Mapping[str, str]) -> bool:

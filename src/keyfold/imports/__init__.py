@@ -6,6 +6,7 @@ tables, their entities, and the access patterns that their keys allow.
 
 from __future__ import annotations
 
+from keyfold.imports._aws_schema import import_aws_schema
 from keyfold.imports._checking import load_tables
 from keyfold.imports._dynamodb import import_dynamodb
 from keyfold.imports._inference import infer_entities
@@ -18,6 +19,7 @@ from keyfold.imports._inferred import (
     InferredTable,
 )
 from keyfold.imports._module_writer import write_module
+from keyfold.imports._workbench import import_workbench
 
 __all__ = [
     "Evidence",
@@ -26,7 +28,9 @@ __all__ = [
     "InferredId",
     "InferredIndex",
     "InferredTable",
+    "import_aws_schema",
     "import_dynamodb",
+    "import_workbench",
     "infer_entities",
     "load_tables",
     "write_module",

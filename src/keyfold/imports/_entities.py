@@ -14,6 +14,21 @@ from keyfold.imports._templates import InferredTemplate, VariablePart, infer_tem
 from keyfold.imports._types import annotate, has_null
 from keyfold.values import AttributeValue, Item
 
+# Types of attributes that are declared, and that no item has.
+_DECLARED = {
+    "S": "str",
+    "N": "Decimal",
+    "B": "bytes",
+    "BOOL": "bool",
+    "L": "list[Any]",
+    "M": "dict[str, Any]",
+    "SS": "frozenset[str]",
+    "NS": "frozenset[Decimal]",
+    "BS": "frozenset[bytes]",
+    "NULL": "Any",
+}
+# An attribute that so many items have with the same value is a literal of an index key.
+_MANY = 3
 _split_words = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall
 
 
@@ -137,12 +152,16 @@ def _find_attribute(part: VariablePart, items: Sequence[Item], key: Sequence[str
 
 @dataclass(slots=True)
 class EntityBuilder:
-    """Builds the entity of a group: fields are added as its templates need them."""
+    """Builds the entity of a group: fields are added as its templates need them.
+
+    `declared` has the types of attributes that need not occur in the items.
+    """
 
     table: InferredTable
     source: GroupTemplates
     vocabulary: Vocabulary
     separators: str
+    declared: Mapping[str, str] = field(default_factory=dict[str, str])
     fields: dict[str, InferredField] = field(default_factory=dict[str, InferredField])
     # The texts of each field that is part of a template.
     texts: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -154,12 +173,13 @@ class EntityBuilder:
         for attribute, template in zip(self.table.key_names, self.source.templates, strict=True):
             if template is None:
                 values = [item[attribute] for item in self.source.items]
-                held = self._add(to_snake(attribute), annotate(values, {}), attribute)
+                kind = annotate(values, {}) if values else _DECLARED[self.declared[attribute]]
+                held = self._add(to_snake(attribute), kind, attribute)
                 key.append(f"{{{held}}}")
             else:
                 key.append(self._write(template, attribute))
                 self.doubts += template.doubts
-        index_keys, made = self._read_indexes()
+        index_keys, made = self._read_indexes() if self.source.items else ({}, set[str]())
         for attribute in self._list_attributes(made, type_attribute):
             self._add_attribute(attribute, ttl)
         kind = None if type_attribute is None else self.source.group.kind
@@ -178,6 +198,8 @@ class EntityBuilder:
 
         A template names a field only once: those that are `used` in it are not taken.
         """
+        if part.name:
+            return self._name_given(part)
         known = self._find_known(part, used)
         if known is not None:
             return known
@@ -187,6 +209,17 @@ class EntityBuilder:
         annotation = self.vocabulary.ids.get(part.prefix or "", part.annotation)
         wanted = to_snake(stored) if stored else self._choose_name(part, attribute)
         added = self._add(wanted, annotation, stored)
+        self.texts[added] = part.texts
+        return added
+
+    def _name_given(self, part: VariablePart) -> str:
+        """Return the field of a part whose name is known: that of an attribute, or its own."""
+        stored = part.name if part.name in self.declared else None
+        for each in self.fields.values():
+            if part.name in (each.attribute, each.name):
+                return each.name
+        annotation = self.vocabulary.ids.get(part.prefix or "", part.annotation)
+        added = self._add(to_snake(part.name), annotation, stored)
         self.texts[added] = part.texts
         return added
 
@@ -264,6 +297,8 @@ class EntityBuilder:
         template = infer_template(splits, attribute)
         if template.nodes == (*template.parts,):
             return None  # one value, and no literals
+        if not template.parts and (len(whole) < _MANY or not whole[0].isupper()):
+            return None  # the same value by chance, or the type of the items
         names: dict[int, str] = {}
         for number, part in enumerate(template.parts):
             others = (*self.table.key_names, attribute)
@@ -283,6 +318,7 @@ class EntityBuilder:
 
     def _list_attributes(self, made: set[str], type_attribute: str | None) -> list[str]:
         every = dict.fromkeys(name for item in self.source.items for name in item)
+        every |= dict.fromkeys(self.declared)
         left_out = {*self.table.key_names, *made, type_attribute}
         return [name for name in every if name not in left_out]
 
@@ -292,7 +328,9 @@ class EntityBuilder:
             return known.name
         values = [item[attribute] for item in self.source.items if attribute in item]
         annotation, default = annotate(values, self.vocabulary.ids), None
-        is_missing = len(values) < len(self.source.items)
+        if not values:
+            annotation = _DECLARED[self.declared[attribute]]
+        is_missing = len(values) < len(self.source.items) or not values
         if attribute == ttl and annotation == "int":
             annotation, is_missing = "Expiry", True
         elif is_type_attribute(attribute) and annotation == "str":

@@ -55,8 +55,11 @@ def infer_entities(
     if type_attribute is not None:
         settings["type_attribute"] = quote(type_attribute)
     made = replace(table, ids=vocabulary.list_ids(), settings=settings).with_entities(*built)
-    made, declared_doubts = _make_valid(made)
+    made, declared_doubts = make_valid(made)
     items_of = {name: group.items for name, group in zip(names, groups, strict=True)}
+    left_out = {*names} - {each.name for each in made.entities}
+    gaps = [f"{name}: {doubt}." for name in sorted(left_out) for doubt in declared_doubts[name]]
+    made = replace(made, gaps=(*made.gaps, *gaps))
     for name, more in declared_doubts.items():
         doubts[name] += more
     return _add_evidence(made, items_of, doubts)
@@ -111,12 +114,13 @@ def _find_unique(
     return found
 
 
-def _make_valid(table: InferredTable) -> tuple[InferredTable, dict[str, list[str]]]:
+def make_valid(table: InferredTable) -> tuple[InferredTable, dict[str, list[str]]]:
     """Return a table whose declaration is valid, and doubts about entities that were changed for it.
 
-    If keys do not tell entities apart, those that others may be taken for are left out but for the
-    largest, which becomes the fallback.
+    Indexes that no entity is in are left out. If keys do not tell entities apart, those that others
+    may be taken for are left out but for the first, which becomes the fallback.
     """
+    table = _drop_empty_indexes(table)
     try:
         load_table(table)
     except DeclarationInvalid:
@@ -126,11 +130,14 @@ def _make_valid(table: InferredTable) -> tuple[InferredTable, dict[str, list[str
     kept: list[InferredEntity] = []
     doubts: dict[str, list[str]] = defaultdict(list)
     fallback: InferredEntity | None = None
+    # Without indexes: only some of the entities are in them.
+    bare = replace(table, indexes=())
     for each in sorted(table.entities, key=_count_parts):
+        plain = [replace(one, index_keys={}) for one in (*kept, each)]
         try:
-            load_table(table.with_entities(*kept, each))
+            load_table(bare.with_entities(*plain))
         except DeclarationInvalid as error:
-            doubts[each.name] += [problem.rstrip(".") for problem in error.problems]
+            doubts[each.name].append(error.problems[0].rstrip("."))
             fallback = fallback or replace(each, is_fallback=True)
         else:
             kept.append(each)
@@ -138,7 +145,21 @@ def _make_valid(table: InferredTable) -> tuple[InferredTable, dict[str, list[str
         kept.append(fallback)
     order = [each.name for each in table.entities]
     kept.sort(key=lambda each: order.index(each.name))
-    return table.with_entities(*kept), doubts
+    for name, found in doubts.items():
+        is_left_out = all(each.name != name for each in kept)
+        told = "it is left out" if is_left_out else "it is the entity of items that match no other"
+        found.append(told)
+    return _drop_empty_indexes(table.with_entities(*kept)), doubts
+
+
+def _drop_empty_indexes(table: InferredTable) -> InferredTable:
+    filled = tuple(each for each in table.indexes if table.is_filled(each))
+    gaps = [
+        f"{table.name}.{each.name}: no entity has its key, {', '.join(each.names)}; it is left out."
+        for each in table.indexes
+        if each not in filled
+    ]
+    return replace(table, indexes=filled, gaps=(*table.gaps, *gaps))
 
 
 def _count_parts(entity: InferredEntity) -> tuple[int, int]:

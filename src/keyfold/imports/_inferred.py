@@ -76,6 +76,8 @@ class InferredEntity:
     unique: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     description: str = ""
     is_fallback: bool = False
+    # Whether items may have attributes besides the fields.
+    has_extra: bool = False
     evidence: Evidence | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -99,6 +101,7 @@ class InferredId:
 
     name: str
     prefix: str
+    separator: str = "#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,14 @@ class InferredTable:
     def key_names(self) -> tuple[str, ...]:
         """The attributes of the key."""
         return (self.partition,) if self.sort is None else (self.partition, self.sort)
+
+    def is_filled(self, index: InferredIndex) -> bool:
+        """Return whether an entity has all attributes of an index key."""
+        return any(
+            index.name in entity.index_keys
+            or {*index.names} <= {*self.key_names, *(each.attribute for each in entity.fields)}
+            for entity in self.entities
+        )
 
     def with_entities(self, *entities: InferredEntity) -> InferredTable:
         """Return the table with other entities."""

@@ -6,9 +6,16 @@ import ast
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from keyfold.imports._inferred import InferredEntity, InferredField, InferredIndex, InferredTable
-from keyfold.imports._naming import make_unique, pluralise, quote, to_snake
-from keyfold.keys import read_fields
+from keyfold.imports._clashes import rename_clashes
+from keyfold.imports._inferred import (
+    InferredEntity,
+    InferredField,
+    InferredId,
+    InferredIndex,
+    InferredTable,
+)
+from keyfold.imports._naming import make_unique, plain, quote, to_snake
+from keyfold.imports._patterns import list_patterns
 
 _WIDTH = 100
 _IMPORTS = (
@@ -18,14 +25,16 @@ _IMPORTS = (
     ("uuid", ("UUID",)),
 )
 _KEYFOLD = (
-    "Delete", "Entity", "Expiry", "Get", "Index", "Key", "Provisioned", "Put", "Query", "Table",
-    "Ulid", "attr", "part",
+    "Delete", "Entity", "Expiry", "Get", "Index", "Key", "Provisioned", "Put", "Query", "Ref",
+    "Table",
+    "Ulid", "UnixTime", "attr", "part",
 )  # fmt: skip
 
 
 def write_module(tables: Sequence[InferredTable], *, title: str) -> str:
     """Return the source of a module that declares the tables; `title` is its docstring's sentence."""
     writer = _ModuleWriter()
+    tables = rename_clashes(tables)
     body = "\n\n".join(_tidy(writer.write(table, is_only=len(tables) == 1)) for table in tables)
     quoted = title.replace("\\", "\\\\").replace('"""', "'''")
     head = [f'"""{quoted}"""', "", "from __future__ import annotations", ""]
@@ -66,6 +75,7 @@ class _ModuleWriter:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._ids: set[InferredId] = set()
 
     def _name(self, wanted: str) -> str:
         name = make_unique(wanted, self._taken)
@@ -79,9 +89,13 @@ class _ModuleWriter:
         for gap in table.gaps:
             yield from _comment(gap, "")
         for each in table.ids:
+            if each in self._ids:
+                continue  # the same as that of another table
+            self._ids.add(each)
             yield ""
-            yield f"class {each.name}(Ulid, prefix={quote(each.prefix)}):"
-            yield f'    """Id with the prefix {_plain(each.prefix)}."""'
+            more = "" if each.separator == "#" else f", separator={quote(each.separator)}"
+            yield f"class {each.name}(Ulid, prefix={quote(each.prefix)}{more}):"
+            yield f'    """Id with the prefix {plain(each.prefix)}."""'
             yield ""
         yield ""
         for each in table.indexes:
@@ -91,97 +105,14 @@ class _ModuleWriter:
             yield from ("", "")
             yield from _write_entity(entity, variable, indexes)
         for entity in table.entities:
-            yield from self._write_patterns(entity, table, variable, indexes)
-
-    def _write_patterns(
-        self,
-        entity: InferredEntity,
-        table: InferredTable,
-        variable: str,
-        indexes: Mapping[str, str],
-    ) -> Iterator[str]:
-        """Yield the patterns that the keys of an entity allow."""
-        name, one = entity.name, to_snake(entity.name).rstrip("_")
-        many = pluralise(one)
-        shown, plural = one.replace("_", " "), many.replace("_", " ")
-        fields = {each.name: each for each in entity.fields}
-        key = [*dict.fromkeys(f for each in entity.key for f in _fields_of(each))]
-        first = [*dict.fromkeys(_fields_of(entity.key[0]))]
-
-        def define(
-            function: str, title: str, names: Sequence[str], result: str, doc: str, code: str
-        ) -> Iterator[str]:
-            yield from ("", "")
-            yield f"@{variable}.pattern({quote(title)})"
-            parameters = [f"{each}: {fields[each].annotation}" for each in names]
-            start = f"def {self._name(function)}"
-            yield from _wrap(start, parameters, f" -> {result}[{name}]:", brackets="()")
-            yield f'    """{doc}"""'
-            yield f"    return {code}"
-
-        yield from define(
-            f"get_{one}", f"Get {_article(shown)}", key, "Get",
-            f"Get one {name} by its key; None if there is none.", f"{name}.get({_pass(key)})",
-        )  # fmt: skip
-        if len(entity.key) > 1 and len(key) > len(first):
-            yield from define(
-                f"query_{many}", f"List {plural}", first, "Query",
-                f"Query the {name} items of a partition.", f"{name}.query({_pass(first)})",
-            )  # fmt: skip
-        for index in table.indexes:
-            names = _index_fields(index, entity, table)
-            if names is None:
-                continue
-            chosen = indexes[index.name]
-            yield from define(
-                f"query_{many}_{chosen}".rstrip("_"), f"List {plural} in {index.name}", names, "Query",
-                f"Query the {name} items of a partition of {_plain(index.name)}.",
-                f"{name}.query({', '.join(filter(None, (chosen, _pass(names))))})",
-            )  # fmt: skip
-        yield from ("", "")
-        yield f"@{variable}.pattern({quote(f'Put {_article(shown)}')})"
-        start = f"def {self._name(f'put_{one}')}"
-        yield from _wrap(start, [f"{one}: {name}"], f" -> Put[{name}]:", brackets="()")
-        yield f'    """Upsert one {name}."""'
-        yield f"    return {one}.put()"
-        yield from define(
-            f"delete_{one}", f"Delete {_article(shown)}", key, "Delete",
-            f"Delete one {name}; does nothing if there is none.", f"{name}.delete({_pass(key)})",
-        )  # fmt: skip
-
-
-def _article(shown: str) -> str:
-    return f"{'an' if shown[:1] in 'aeio' else 'a'} {shown}"
-
-
-def _pass(names: Iterable[str]) -> str:
-    return ", ".join(f"{each}={each}" for each in names)
-
-
-def _fields_of(template: str) -> list[str]:
-    return [each.name for each in read_fields(template, owner="import")]
-
-
-def _index_fields(
-    index: InferredIndex, entity: InferredEntity, table: InferredTable
-) -> list[str] | None:
-    """Return the fields of an entity that make its partition key in an index; None if it is not in it."""
-    stored = {each.attribute: each.name for each in entity.fields if each.attribute is not None}
-    templates = dict(zip(table.key_names, entity.key, strict=True))
-    made = entity.index_keys.get(index.name)
-    if made is not None:
-        templates |= zip(index.names, made[0], strict=True)
-    names: dict[str, None] = {}
-    for attribute in index.names:
-        if attribute in templates:
-            found = _fields_of(templates[attribute])
-        elif attribute in stored:
-            found = [stored[attribute]]
-        else:
-            return None
-        if attribute in index.partition:
-            names |= dict.fromkeys(found)
-    return [*names]
+            for pattern in list_patterns(entity, table, indexes):
+                yield from ("", "")
+                yield f"@{variable}.pattern({quote(pattern.title)})"
+                start = f"def {self._name(pattern.function)}"
+                yield from _wrap(start, pattern.parameters, f" -> {pattern.result}:", brackets="()")
+                yield f'    """{pattern.description}"""'
+                yield from [f"    {pattern.before}"] if pattern.before else []
+                yield f"    return {pattern.code}"
 
 
 def _write_index(index: InferredIndex, variable: str) -> Iterator[str]:
@@ -236,9 +167,11 @@ def _write_entity(
         arguments.append(f"unique={_write_unique(entity.unique)}")
     if entity.is_fallback:
         arguments.append("fallback=True")
+    if entity.has_extra:
+        arguments.append('extra="allow"')
     yield from _wrap(f"class {entity.name}", arguments, ":", brackets="()")
     shown = " and ".join(entity.key)
-    yield f'    """{_plain(entity.description or f"Items with the key {shown}.")}"""'
+    yield f'    """{plain(entity.description or f"Items with the key {shown}.")}"""'
     yield from ([""] if entity.fields else [])
     for each in entity.fields:
         yield f"    {_write_field(each)}"
@@ -288,9 +221,3 @@ def _comment(text: str, mark: str) -> list[str]:
     return textwrap.wrap(
         plain, _WIDTH - 2, initial_indent=f"# {mark}", subsequent_indent="# " + " " * len(mark)
     )
-
-
-def _plain(text: str) -> str:
-    """Return a text for a docstring: one line, and nothing that ends it."""
-    joined = " ".join(text.split())
-    return joined.replace("\\", "\\\\").replace('"""', "'''").rstrip('"')

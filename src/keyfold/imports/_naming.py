@@ -86,3 +86,9 @@ def singularise(name: str) -> str:
 def quote(text: str) -> str:
     """Return the Python literal of a text, in double quotes."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
+
+
+def plain(text: str) -> str:
+    """Return a text for a docstring: one line, and nothing that ends it."""
+    joined = " ".join(text.split())
+    return joined.replace("\\", "\\\\").replace('"""', "'''").rstrip('"')

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import Formatter
 
 from keyfold.imports._splitting import SplitText
-from keyfold.imports._texts import TextKind, common_kind, kind_of
+from keyfold.imports._texts import ID_PATTERN, TextKind, common_kind, kind_of
 from keyfold.imports._types import annotate_text, find_width
+from keyfold.keys import TemplateField, read_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +18,7 @@ class VariablePart:
     """A part of a key that varies: its text in each item, its type, and what comes before it.
 
     `prefix` is the prefix of a typed id, which is part of the texts. `hint` is the literal before.
+    `name` is the name of the field, if it is known.
     """
 
     texts: tuple[str, ...]
@@ -22,6 +26,7 @@ class VariablePart:
     spec: str = ""
     prefix: str | None = None
     hint: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,46 @@ def infer_template(splits: Sequence[SplitText], attribute: str) -> InferredTempl
             if len(set(texts)) == 1 and kind_of(texts[0]) is TextKind.WORD:
                 doubts.append(f"{attribute}: {texts[0]!r} may be a literal")
     return InferredTemplate(tuple(_join_ids([each for each in nodes if each != ""])), tuple(doubts))
+
+
+def read_template(text: str, samples: Sequence[str], *, owner: str) -> InferredTemplate:
+    """Return a template that is given as text; samples of keys show the types of its parts.
+
+    Raises KeyTemplateInvalid.
+    """
+    fields = read_fields(text, owner=owner)
+    literals = [before for before, *_ in Formatter().parse(text)]
+    pattern = "".join(
+        re.escape(before) + (_pattern_of(fields[number]) if number < len(fields) else "")
+        for number, before in enumerate(literals)
+    )
+    found = [match.groups() for each in samples if (match := re.fullmatch(pattern, each))]
+    columns = list(zip(*found, strict=True)) if found else [()] * len(fields)
+    nodes: list[str | VariablePart] = []
+    for number, before in enumerate(literals):
+        nodes += [before] if before else []
+        if number < len(fields):
+            nodes.append(_read_part(fields[number], columns[number]))
+    return InferredTemplate(tuple(nodes))
+
+
+def _pattern_of(field: TemplateField) -> str:
+    """Return a pattern for the texts of a part; ids, also those with a prefix, come first."""
+    return f"([0-9]{{{int(field.spec)}}})" if field.spec.isdigit() else f"({ID_PATTERN}|.+?)"
+
+
+def _read_part(field: TemplateField, texts: tuple[str, ...]) -> VariablePart:
+    name, spec = field
+    if spec:
+        is_decimal = "." in spec
+        is_number = is_decimal or spec.startswith("0") or all(map(str.isdigit, texts))
+        annotation = "Decimal" if is_decimal else "int" if is_number else "str"
+        return VariablePart(texts, annotation, spec, name=name)
+    split = [text.rpartition("#") for text in texts]
+    prefixes = {prefix for prefix, _, _ in split}
+    if len(prefixes) == 1 and common_kind(rest for *_, rest in split) is TextKind.ULID:
+        return VariablePart(texts, "Ulid", prefix=prefixes.pop() or None, name=name)
+    return VariablePart(texts, annotate_text(texts, {}) if texts else "str", name=name)
 
 
 def _is_literal(columns: Sequence[tuple[str, ...]], place: int) -> bool:

@@ -31,6 +31,9 @@ _ANY_TIME = (
 )
 _URL = r"[a-z][a-z0-9+.-]*://[^\s#|]+"
 
+# An id as a part of a key, with the prefix of a typed id.
+ID_PATTERN = rf"(?:[^#]+#)?{_ULID}|{_UUID}"
+
 # Texts that have separators inside, and are one piece of a key nevertheless.
 match_whole = re.compile(rf"{_URL}|{_ANY_TIME}|{_UUID}|{_DATE}").match
 

@@ -56,7 +56,7 @@ def test_a_module_is_taken_by_other_commands(
     listed = run("patterns", "--table", "imported_shop:table")
     assert listed.code == 0
     assert "List visits" in listed.out
-    assert run("lint", "--table", "imported_shop:table").code == 0
+    assert run("lint", "--table", "imported_shop:table", "--severity", "error").code == 0
     found = run(
         "run", "--table", "imported_shop:table", "List visits", "--customer", "c7", "--db", db
     )
@@ -85,3 +85,22 @@ def test_a_missing_table_is_an_error(run: Run, db: str) -> None:
     assert outcome.code == 2
     assert "there is no table 'Other'" in outcome.err
     assert "[table-missing]" in outcome.err
+
+
+@pytest.mark.parametrize("form", ["workbench", "aws-schema"])
+def test_an_exported_design_is_imported(run: Run, form: str) -> None:
+    assert run("export", form, "market", "--output", "market.json").code == 0
+    outcome = run("import", form, "market.json", "--output", "imported_market.py")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "Market: 11 entities" in outcome.err
+    shown = json.loads(run("import", form, "market.json", "--json").out)
+    assert shown["module"] == Path("imported_market.py").read_text("utf-8")
+    assert len(shown["tables"][0]["entities"]) == 11
+
+
+@pytest.mark.parametrize("form", ["workbench", "aws-schema"])
+def test_a_file_of_another_format_is_refused(run: Run, form: str) -> None:
+    Path("other.json").write_text("{}", "utf-8")
+    outcome = run("import", form, "other.json")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "[source-unreadable]" in outcome.err

@@ -7,7 +7,7 @@ import pytest
 from keyfold import Entity, Key, Table, attr, part
 from keyfold.export import export_aws_schema
 from tests.exports.patterns import parcels
-from tests.exports.tables import DESIGNS, counters, market, pantry, shipments
+from tests.exports.tables import DESIGNS, counters, letsgo, market, pantry, shipments
 
 
 def content_of(*tables: Table) -> Any:
@@ -133,8 +133,17 @@ def test_what_the_format_has_no_place_for_is_under_keyfold() -> None:
             "ByLabel": [["LABEL#{label}", "{number:06}"], ["NOTE#{note}", "{number:06}"]],
             "ByWeight": [["SENDER#{sender}", "{weight}"]],
         },
+        "parts": ["sender", "number"],
+        "formats": {"tags": "set", "image": "bytes", "extra": "any", "ttl": "unix time"},
     }
-    assert entities_of(parcels)["Sender"]["keyfold"] == {"unique": ["EmailAddress"]}
+    assert entities_of(parcels)["Sender"]["keyfold"] == {
+        "unique": ["EmailAddress"],
+        "parts": ["sender"],
+    }
+    order = entities_of(market)["Order"]["keyfold"]
+    assert order["formats"] == {"ttl": "unix time", "order": "ulid O#"}
+    free = entities_of(letsgo)["AnyItem"]["keyfold"]
+    assert (free["fallback"], free["extra"]) == (True, True)
 
 
 @pytest.mark.parametrize(
