@@ -26,6 +26,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from compare_calculators import write_calculators
+from lint_reference import LINT_FAMILIES, write_lint_rules, write_lint_table
 from pydantic import ConfigDict
 from pydantic_core import PydanticUndefined
 from typer.testing import CliRunner
@@ -34,7 +35,7 @@ import keyfold
 from keyfold import errors
 from keyfold.analysis import find_sample, profile_table, read_workload
 from keyfold.analysis.cost import read_prices, report_cost
-from keyfold.analysis.lint import Design, Rule, describe_source, list_rules, read_examples, review
+from keyfold.analysis.lint import Design, review
 from keyfold.api import OPERATIONS
 from keyfold.cli import app
 from keyfold.cli._tables import DESIGNS
@@ -519,30 +520,6 @@ def pictures() -> dict[Path, str]:
     }
 
 
-def write_lint_rules() -> str:
-    """Show every lint rule under its code, with its example and the near miss."""
-    # Those that another package adds are not ours to document.
-    own = (each for each in list_rules().values() if each.is_own)
-    return "\n\n".join(map(_write_rule, own))
-
-
-def _write_rule(rule: Rule) -> str:
-    needs = {"rates": "It needs rates.", "data": "It needs a database (`--db`)."}
-    parts = [
-        f"## {rule.code}: {rule.title}",
-        " ".join((rule.why, *(needs[each] for each in sorted(rule.needs) if each in needs))),
-        f"**Severity:** {rule.severity}. **Fix:** {rule.fix}",
-        f"**Source:** {describe_source(rule.source)}.",
-    ]
-    example = read_examples().get(rule.code)
-    if example is not None:
-        parts.append(f"```py\n{example.found.strip()}\n```")
-        parts.append(f"A near miss:\n\n```py\n{example.fine.strip()}\n```")
-        if example.workload is not None:
-            parts.append(f"The workload:\n\n```toml\n{example.workload.strip()}\n```")
-    return "\n\n".join(parts)
-
-
 def write_prices() -> str:
     """Show the included prices, which are an example of a file of prices."""
     file = ROOT / "src/keyfold/analysis/cost/prices.toml"
@@ -565,7 +542,8 @@ WRITERS: dict[str, Callable[[], str]] = {
     "service-errors": write_service_errors,
     "exports": write_exports,
     "limits": write_limits,
-    "lint-rules": write_lint_rules,
+    "lint-rules": write_lint_table,
+    **{f"lint-{family}": partial(write_lint_rules, family) for family in LINT_FAMILIES},
     "operations": write_operations,
     **{f"design-{name.replace('_', '-')}": partial(write_design, name) for name in DESIGNS},
 }

@@ -1,8 +1,9 @@
 """Examples of rules: for each, a design that it finds fault with, and a near miss.
 
 They are data, in `examples/FAMILY.toml`: `found` and `fine` are modules that declare `table`, with
-`IMPORTS` before them. `workload` is a workload file for both, and `data` says that the table's
-examples are in a database. The documentation shows them, and the tests run them.
+`IMPORTS` before them. `workload` is a workload file for both, unless there is a `fine_workload`;
+`data` says that the table's examples are in a database. The documentation shows them, and the
+tests run them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class RuleExample:
     found: str
     fine: str
     workload: str | None = None
+    # The workload of the near miss, if it is another one.
+    fine_workload: str | None = None
     # Whether the table's examples are read as from a database.
     data: bool = False
     # Whether the pattern of the design cannot run, which is what the rule finds.

@@ -51,11 +51,10 @@ def unpadded_integers(design: Design) -> Iterator[DesignProblem]:
     """Keys compare as text, so 10 comes before 9, and ranges and pages are in the wrong order."""
     values = _find_texts(design)
     for key in list_keys(design.table):
-        if not _needs_order(design, key):
-            continue
         for name, texts in values.get((key.schema.name, key.where), {}).items():
             is_plain = all(re.fullmatch(r"0|[1-9]\d*", text) for text in texts)
-            if is_plain and len({len(text) for text in texts}) >= _FEWEST:
+            is_uneven = is_plain and len({len(text) for text in texts}) >= _FEWEST
+            if is_uneven and _needs_order(design, key):
                 shown = " and ".join(sorted(texts, key=lambda text: (-len(text), text))[:2])
                 fact = f"{name!r} in its sort key in {key.where} holds numbers as text, {shown}"
                 yield DesignProblem(key.schema, f"{fact}.")

@@ -22,19 +22,22 @@ def load_table(source: str) -> Table:
     return namespace["table"]
 
 
-def review_example(example: RuleExample, source: str, folder: Path) -> Review:
+def review_example(example: RuleExample, folder: Path, *, is_fine: bool) -> Review:
     """Review the design of an example, with its workload and data."""
-    table = load_table(source)
+    table = load_table(example.fine if is_fine else example.found)
     file = None
-    if example.workload is not None:
+    given = example.workload
+    if is_fine and example.fine_workload is not None:
+        given = example.fine_workload
+    if given is not None:
         file = folder / "workload.toml"
-        file.write_text(example.workload, "utf-8")
+        file.write_text(given, "utf-8")
     workload, sample = read_workload(table, file), find_sample(table)
     data = None
     if example.data:
         data = sample = SampleData(table, sample.items, "database")
     profile = profile_table(table, sample, workload)
-    if not example.fails or source is example.fine:
+    if is_fine or not example.fails:
         assert [each.problem for each in profile.patterns.values() if each.problem] == []
     return review(Design(table, workload, profile, data))
 
@@ -42,7 +45,7 @@ def review_example(example: RuleExample, source: str, folder: Path) -> Review:
 @pytest.mark.parametrize("code", CODES)
 def test_a_rule_finds_its_example(code: str, tmp_path: Path) -> None:
     example = read_examples()[code]
-    found = review_example(example, example.found, tmp_path)
+    found = review_example(example, tmp_path, is_fine=False)
     assert code not in found.skipped
     assert code in {each.code for each in found.findings}
 
@@ -50,9 +53,14 @@ def test_a_rule_finds_its_example(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_a_rule_passes_over_the_near_miss(code: str, tmp_path: Path) -> None:
     example = read_examples()[code]
-    found = review_example(example, example.fine, tmp_path)
+    found = review_example(example, tmp_path, is_fine=True)
     assert code not in found.skipped
     assert [each for each in (*found.findings, *found.ignored) if each.code == code] == []
+
+
+def test_each_rule_has_an_example() -> None:
+    own = [code for code, each in list_rules().items() if each.is_own]
+    assert own == CODES
 
 
 @pytest.mark.parametrize("code", sorted(list_rules()))
