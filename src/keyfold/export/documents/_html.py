@@ -20,6 +20,7 @@ from keyfold.export.documents._blocks import (
 )
 
 _DEEPEST = 6
+_MOST_UNBROKEN = 32
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --dim: #59636e; --paper: #ffffff; --line: #d1d9e0;
   --shade: #f6f8fa; --accent: #0969da; }
@@ -37,12 +38,15 @@ h3 { font-size: 1.1rem; }
 a { color: var(--accent); }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; }
 code, pre { font: .875em/1.45 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
-code { background: var(--shade); border-radius: 4px; padding: .1em .3em; overflow-wrap: anywhere; }
+code { background: var(--shade); border-radius: 4px; padding: .1em .3em; overflow-wrap: break-word; }
+code.name { white-space: nowrap; }
 pre { background: var(--shade); padding: 1rem; border-radius: 6px; overflow: auto; }
 .scroll { overflow-x: auto; margin: 1em 0; }
 table { border-collapse: collapse; font-size: .925rem; }
 th, td { border: 1px solid var(--line); padding: .35em .65em; text-align: left;
   vertical-align: top; }
+td { min-width: 4rem; }
+td:first-child { min-width: 9rem; }
 th { background: var(--shade); white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 figure { margin: 1em 0 2em; overflow-x: auto; }
@@ -127,9 +131,14 @@ def _write_grid(grid: Grid) -> Iterator[str]:
 
 def _write(text: Prose) -> str:
     return "".join(
-        f"<code>{escape(each.text)}</code>" if isinstance(each, Code) else escape(each)
-        for each in text
+        _write_code(each.text) if isinstance(each, Code) else escape(each) for each in text
     )
+
+
+def _write_code(text: str) -> str:
+    """Return code; what is short is not broken into lines."""
+    kind = ' class="name"' if len(text) <= _MOST_UNBROKEN else ""
+    return f"<code{kind}>{escape(text)}</code>"
 
 
 def _anchor(title: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from keyfold.export.documents._attribute_facts import AttributeFacts
-from keyfold.export.documents._blocks import Code, EntityDiagram, Prose, join_codes, to_plain
+from keyfold.export.documents._blocks import Code, EntityDiagram, Prose, join_codes
 from keyfold.export.documents._relations import EntityRelation
 from keyfold.export.documents._shown_values import TYPE_NAMES
 
@@ -42,10 +42,11 @@ def _list_attributes(attributes: tuple[AttributeFacts, ...]) -> Iterator[str]:
         kinds = "-or-".join(sorted(TYPE_NAMES[kind].replace(" ", "") for kind in each.kinds))
         marks = ["PK"] * each.is_primary + ["UK"] * each.is_unique
         name = _name(each.name)
-        about = [each.template or "", *(to_plain(note) for note in each.notes)]
-        comment = ", ".join(filter(None, about))
-        # Where Mermaid does not take the attribute's name, the comment has it.
-        comment = comment if name == each.name else f"{each.name}: {comment}"
+        # Templates alone: boxes with longer comments are drawn too small to read.
+        comment = each.template or ""
+        if name != each.name:
+            # Mermaid does not take the attribute's name, so that the comment has it.
+            comment = f"{each.name}: {comment}" if comment else each.name
         words = [kinds or "any", name, ", ".join(marks), _quote(comment) if comment else ""]
         yield " ".join(filter(None, words))
 

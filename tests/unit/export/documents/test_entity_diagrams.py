@@ -40,8 +40,9 @@ def test_every_line_is_one_that_mermaid_takes(table: Table) -> None:
 
 def test_names_that_mermaid_reserves_are_changed_and_explained(document: DesignDocument) -> None:
     mermaid = find_diagram(document).mermaid
-    assert '        String pk_ PK "pk: PATIENT#{patient}, partition key"' in mermaid
-    assert '        String email UK "Where <results> go, may be absent, unique"' in mermaid
+    assert '        String pk_ PK "pk: PATIENT#{patient}"\n' in mermaid
+    assert '        String sk PK "VISIT#{number:03}"\n' in mermaid
+    assert "        String email UK\n" in mermaid
 
 
 def test_entities_with_reserved_names_are_quoted() -> None:

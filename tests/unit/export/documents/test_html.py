@@ -71,7 +71,7 @@ def test_a_page_has_the_pictures_and_the_diagram(document: DesignDocument) -> No
 
 def test_values_are_escaped(document: DesignDocument) -> None:
     text = write_html(document)
-    assert "<code>Ann &lt;b&gt;|`x`</code>" in text
+    assert '<code class="name">Ann &lt;b&gt;|`x`</code>' in text
     assert "4711" not in text
 
 
