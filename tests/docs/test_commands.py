@@ -20,6 +20,7 @@ GUIDES = {
     "import-designs.md": ("pantry_table", 9),
     "move-data.md": ("depot", 7),
     "run-access-patterns.md": ("kiosk", 14),
+    "start-a-project.md": ("tables", 3),
     "take-roles-to-aws.md": ("bazaar", 2),
 }
 

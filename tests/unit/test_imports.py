@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "deploy": ("store",),
     "analysis": ("model", "capacity", "connect"),
     "export": ("analysis",),
-    "imports": ("connect",),
+    "imports": ("connect", "export"),
     "designs": ("connect", "requests", ROOT),
     # The fixture `keyfold_lint` reviews tables.
     "testing": ("engine", "store", "wire", "analysis"),

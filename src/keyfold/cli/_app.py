@@ -20,6 +20,7 @@ from keyfold.cli import (
     dump,
     export,
     imports,
+    init,
     keys,
     letsgo,
     lint,
@@ -62,6 +63,7 @@ app.command(epilog=show_examples(*cost.EXAMPLES))(cost.cost)
 app.command(epilog=show_examples(*demo.EXAMPLES))(demo.demo)
 app.command(epilog=show_examples(*doc.EXAMPLES))(doc.doc)
 app.command(epilog=show_examples(*dump.EXAMPLES))(dump.dump)
+app.command(epilog=show_examples(*init.EXAMPLES))(init.init)
 app.command(epilog=show_examples(*lint.EXAMPLES))(lint.lint)
 app.command(epilog=show_examples(*load.EXAMPLES))(load.load)
 app.command(epilog=show_examples(*patterns.EXAMPLES))(patterns.patterns)

@@ -19,6 +19,7 @@ from keyfold.imports._inferred import (
     InferredTable,
 )
 from keyfold.imports._module_writer import write_module
+from keyfold.imports._projects import copy_design, make_project, make_starter, write_project
 from keyfold.imports._workbench import import_workbench
 
 __all__ = [
@@ -28,10 +29,14 @@ __all__ = [
     "InferredId",
     "InferredIndex",
     "InferredTable",
+    "copy_design",
     "import_aws_schema",
     "import_dynamodb",
     "import_workbench",
     "infer_entities",
     "load_tables",
+    "make_project",
+    "make_starter",
     "write_module",
+    "write_project",
 ]

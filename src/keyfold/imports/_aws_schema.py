@@ -43,7 +43,11 @@ _split_head = re.compile(r"(.*?)([^A-Za-z0-9]*)").fullmatch
 
 def import_aws_schema(file: Path) -> tuple[InferredTable, ...]:
     """Return the tables of a `schema.json`; raises SourceUnreadable."""
-    document = read_document(file)
+    return read_aws_schema(read_document(file))
+
+
+def read_aws_schema(document: DocumentNode) -> tuple[InferredTable, ...]:
+    """Return the tables of a schema that was read; raises SourceUnreadable."""
     tables = tuple(_SchemaReader(each).read() for each in document.nodes("tables"))
     if not tables:
         raise document.error(
