@@ -82,6 +82,9 @@ def _list_patterns(report: CostReport) -> Grid:
         rate = report.profile.workload.patterns[each.name].rate
         if rate is None:
             continue
+        if report.profile.patterns[each.name].problem is not None:
+            rows.append(((each.name,), (rate.text,), (), (), ("not measured",), ()))
+            continue
         rows.append(
             (
                 (each.name,),

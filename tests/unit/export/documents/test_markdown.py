@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from keyfold import Entity, Key, Table
+from keyfold import Entity, Get, Key, Table
 from keyfold.export.documents import (
     Code,
     DesignDocument,
@@ -182,6 +182,28 @@ def test_a_table_without_rates_has_no_price_of_requests() -> None:
     assert "## Expiry" not in text
     [rows] = read_tables(read_sections(text)["In the table"])
     assert rows[0]["entity"] == "Thing"  # generated, as there are no examples
+
+
+def test_a_pattern_that_cannot_run_on_the_examples_has_no_units() -> None:
+    table = Table("Frail", key=Key("id"))
+
+    class Frail(Entity, table=table, key="F#{number:03}"):
+        number: int
+
+    @table.pattern("Break", rate="1/s")
+    def break_it(number: int) -> Get[Frail]:
+        raise LookupError(number)
+
+    sections = read_sections(write_markdown(describe(table)))
+    [[row]] = read_tables(sections["Access patterns"])
+    assert row == {
+        "pattern": "Break",
+        "parameters": "number",
+        "notes": "not explained, not measured",
+    }
+    priced, *_ = read_tables(sections["Cost"])
+    assert priced == [{"pattern": "Break", "rate": "1/s", "$ a month": "not measured"}]
+    assert break_it.name in sections["Cost"].split("Assumed:")[1]
 
 
 def test_text_is_not_taken_for_markup() -> None:
