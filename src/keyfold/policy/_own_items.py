@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from keyfold.keys import KeyTemplate, find_collision
+from keyfold.keys import KeyTemplate
 from keyfold.policy._access import Access
 from keyfold.policy._layouts import Area
 
@@ -52,15 +52,44 @@ def find_own_items(
 
 
 def _find_prefixes(templates: Sequence[KeyTemplate], tenant: str) -> list[tuple[str, str]]:
-    """Return the texts before and after the tenant, for templates that begin with it."""
+    """Return the texts before and after the tenant, for templates that begin with it.
+
+    No key of another tenant has such a prefix, whatever its template.
+    """
+    starts = [_find_start(template, tenant) for template in templates]
     return [
-        (template.parts[0].before, template.parts[1].before)
-        for template in templates
-        if len(template.parts) > 1
-        and template.parts[0].name == tenant
-        # An id cannot contain the delimiter after it, so no other tenant's keys have the prefix.
-        and template.parts[1].before
+        start
+        for start in dict.fromkeys(starts)
+        if start is not None
         and all(
-            other is template or find_collision([template], [other]) is None for other in templates
+            _is_alike(start, other) or _differs(start[0], _find_literal(template))
+            for template, other in zip(templates, starts, strict=True)
         )
     ]
+
+
+def _find_start(template: KeyTemplate, tenant: str) -> tuple[str, str] | None:
+    """Return the texts before and after the tenant; None if a template does not begin with it."""
+    if len(template.parts) < 2 or template.parts[0].name != tenant:  # noqa: PLR2004 - and something after it
+        return None
+    # An id cannot contain the delimiter after it, so it is the whole id that a prefix has.
+    after = template.parts[1].before
+    return (template.parts[0].before, after) if after else None
+
+
+def _is_alike(one: tuple[str, str], other: tuple[str, str] | None) -> bool:
+    """Return whether a key that begins as both has the same tenant in both."""
+    if other is None or one[0] != other[0]:
+        return False
+    # Whichever is longer, the tenant ends where it begins.
+    return one[1].startswith(other[1]) or other[1].startswith(one[1])
+
+
+def _find_literal(template: KeyTemplate) -> str:
+    """Return the text with which all keys of a template begin."""
+    return template.parts[0].before if template.parts else template.text
+
+
+def _differs(one: str, other: str) -> bool:
+    """Return whether no text begins with both."""
+    return not one.startswith(other) and not other.startswith(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import new_class
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import keyfold
 from keyfold import ALL, READ, Entity, Index, Key, Request, Role, Table, batch, part, transaction
 from keyfold.api import TableKeyNames
 from keyfold.errors import AccessDenied, DeclarationInvalid, PrincipalInvalid
-from keyfold.policy import Guard
+from keyfold.policy import Access, Guard, Right
 from keyfold.policy.accesses import read_accesses
 from keyfold.policy.iam import export_policy
 
@@ -175,3 +176,88 @@ def test_the_tenant_has_to_be_in_every_sort_key() -> None:
     mixed.add_role(Role("r", tenant="team", can={"box": READ}))
     with pytest.raises(DeclarationInvalid, match="nor of all sort keys of a partition"):
         mixed.check()
+
+
+@pytest.mark.parametrize(
+    ("templates", "own", "foreign"),
+    [
+        (["/{team}/{number}"], ["/a/", "/a/1"], ["", "/", "/a", "/ab/", "a/"]),
+        (["N#{team}#{number}", "M#{team}#{number}"], ["N#a#", "M#a#1"], ["N#b#", "N#a", "#a#"]),
+        # A prefix of one template may begin sort keys of the other, with the tenant elsewhere.
+        (["{team}/{number}", "{number}/{team}/x"], [], ["a/", "a/1", "1/a/"]),
+        (["{number}/{team}"], [], ["a/", "1/a"]),
+        (["{team}"], [], ["a", ""]),
+        # Others in the same partition: with another beginning, and with one that may be the same.
+        (["/{team}/{number}", "X#{number}#{team}"], ["/a/"], ["X#a#", "X#"]),
+        (["/{team}/{number}", "/{team}/N/{number}"], ["/a/", "/a/N/"], ["/b/N/"]),
+        (["/{team}/{number}", "/{number}:{team}"], [], ["/a/"]),
+        (["/{team}/{number}", "/{team}:{number}"], [], ["/a/", "/a:"]),
+        (["A{team}/{number}", "AB{team}/x/{number}"], [], ["Aa/", "ABa/"]),
+        (["A{team}/{number}", "C{team}/{number}"], ["Aa/", "Ca/"], ["Ba/"]),
+    ],
+)
+def test_a_range_is_a_tenants_if_all_sort_keys_in_it_begin_with_its_id(
+    templates: list[str], own: list[str], foreign: list[str]
+) -> None:
+    """Declared here: rules are made once for each declaration."""
+    shared = Table("Ranges", key=Key("kind", "key"))
+    shard = shared.shard("all", name="all")
+    for place, template in enumerate(templates):
+        names = [name for name in ("team", "number") if f"{{{name}}}" in template]
+        body = {**{name: part() for name in names}, "__annotations__": dict.fromkeys(names, str)}
+        options: dict[str, Any] = {"table": shared, "key": (shard, template)}
+        new_class(f"E{place}", (Entity,), options, lambda space, body=body: space.update(body))
+    role = shared.add_role(Role("member", tenant="team", can={"all": READ}))
+    guard = Guard(shared.layout, role, {"team": "a"})
+
+    def is_allowed(prefix: str) -> bool:
+        query = Access(
+            "Query",
+            "Ranges",
+            rights=Right.QUERY,
+            partition=({"S": "all"},),
+            sort_prefix=prefix,
+            attributes=None,
+        )
+        return guard.check(query) is None
+
+    assert [each for each in (*own, *foreign) if is_allowed(each)] == own
+
+
+def test_partitions_that_no_tenants_share_are_not_told_apart_by_sort_keys() -> None:
+    apart = Table("Apart", key=Key("kind", "key"))
+
+    class Apart(Entity, table=apart, key=("T#{team}", "{number}")):
+        team: str = part()
+        number: str = part()
+
+    role = apart.add_role(Role("member", tenant="team", can={Apart: ALL}))
+    guard = Guard(apart.layout, role, {"team": "a"})
+    assert guard.admits(Right.GET.value, {"S": "T#a"})
+    # Nor for a role without a tenant.
+    everybody = table.add_role(Role("reader", can={Note: READ}))
+    assert Guard(table.layout, everybody, {}).admits(Right.GET.value, {"S": "note"})
+
+
+def test_a_range_does_not_read_items_of_another_tenant_whose_keys_begin_alike() -> None:
+    shared = Table("Alike", key=Key("kind", "key"))
+    shard = shared.shard("all", name="all")
+
+    class First(Entity, table=shared, key=(shard, "{team}/{number}")):
+        team: str = part()
+        number: str = part()
+
+    class Second(Entity, table=shared, key=(shard, "{number}/{team}/x")):
+        number: str = part()
+        team: str = part()
+
+    shared.add_role(Role("member", tenant="team", can={"all": READ}))
+    with keyfold.open(shared, ":memory:") as store:
+        store.run(First(team="a", number="1").put())
+        store.run(Second(number="a", team="b").put())
+        member = store.as_principal("member", team="a")
+        assert member.run(First.get(team="a", number="1")) is not None
+        with pytest.raises(AccessDenied):
+            member.run(shared.query(kind="all").starting_with("a/"))
+        with pytest.raises(AccessDenied):
+            member.run(First.query(team="a"))
