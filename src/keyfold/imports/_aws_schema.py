@@ -38,7 +38,7 @@ _PROJECTIONS = {"ALL": "all", "KEYS_ONLY": "keys"}
 # Numbers in text keys need a width. The format has none, so this is assumed.
 _WIDTHS = {"int": "010", "Decimal": "012.6"}
 _KEYABLE = frozenset({"str", "int", "Decimal", "UUID", "date", "datetime"})
-_split_head = re.compile(r"(.*?)([^A-Za-z0-9]*)").fullmatch
+_SEPARATORS = "".join(each for each in map(chr, range(128)) if not each.isalnum())
 
 
 def import_aws_schema(file: Path) -> tuple[InferredTable, ...]:
@@ -282,9 +282,8 @@ def _with_gaps(table: InferredTable, gaps: Sequence[str]) -> InferredTable:
 
 def _make_id(named: tuple[str, str]) -> InferredId:
     head, name = named
-    found = _split_head(head)
-    assert found is not None  # it matches every text
-    return InferredId(name, found[1], found[2])
+    prefix = head.rstrip(_SEPARATORS)
+    return InferredId(name, prefix, head[len(prefix) :])
 
 
 def _as_list(value: Any) -> list[Any]:
