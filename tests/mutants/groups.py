@@ -29,6 +29,7 @@ GROUPS = {
         (
             "tests/unit/wire/test_sigv4.py",
             "tests/unit/wire/client/test_signing.py",
+            f"{_SERVER}/test_dates.py",
             f"{_SERVER}/test_fast_signatures.py",
             f"{_SERVER}/test_signatures.py",
             f"{_SERVER}/test_verifier.py",

@@ -534,6 +534,30 @@ def test_keys_that_are_too_long_are_not_cached() -> None:
     assert own == {None, longest}
 
 
+# Lookups.
+
+
+def test_a_lookup_in_a_table_without_sort_keys_shows_own_items() -> None:
+    by_name = Index("ByName", key=Key("name"))
+    table = Table("Names", key=Key("pk"), indexes=[by_name])
+
+    class Person(Entity, table=table, key="P#{id}", indexes={by_name: "{name}"}):
+        id: str = part()
+        name: str
+        secret: str = ""
+
+    role = Role("person", tenant="id", can={Person: READ}, lookups=[by_name])
+    lookup = query("ByName", "Ada")._replace(table="Names")
+    shows = Guard(table.layout, role, {"id": "1"}).find_lookup(lookup)
+    assert shows is not None
+    assert [shows({"pk": {"S": f"P#{number}"}}) for number in "12"] == [True, False]
+    # A lookup shows whole items, so it shows none where something is hidden.
+    role = Role("p", tenant="id", can={Person: READ}, lookups=[by_name], hidden={Person: "secret"})
+    shows = Guard(table.layout, role, {"id": "1"}).find_lookup(lookup)
+    assert shows is not None
+    assert not shows({"pk": {"S": "P#1"}})
+
+
 # Principals.
 
 

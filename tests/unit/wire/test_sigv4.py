@@ -148,3 +148,32 @@ def test_signatures_are_those_of_awss_test_suite(
     begun = BegunSignature(key, to_sign, canonical)
     assert begun.finish(b"another body") != expected
     assert begun.finish(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "canonical"),
+    [
+        (b"/", b"/"),
+        (b"", b"/"),
+        (b"/a/./b/../c%20d//", b"/a/c%2520d/"),
+        (b"/a/b/c/../d", b"/a/b/d"),
+        (b"/../../a", b"/a"),
+        (b"/X/x~-._", b"/X/x~-._"),
+        (b"/a/b/.", b"/a/b"),
+    ],
+)
+def test_a_path_is_normalised_and_encoded_once_more(path: bytes, canonical: bytes) -> None:
+    assert canonicalize_path(path) == canonical
+
+
+@pytest.mark.parametrize(
+    ("query", "canonical"),
+    [
+        (b"", b""),
+        (b"b=2&a=%7e&a=!&c", b"a=%21&a=~&b=2&c="),
+        (b"a=b=c&&", b"a=b%3Dc"),
+        (b"a=/&A=+", b"A=%2B&a=%2F"),
+    ],
+)
+def test_a_query_is_encoded_uniformly_and_sorted(query: bytes, canonical: bytes) -> None:
+    assert canonicalize_query(query) == canonical

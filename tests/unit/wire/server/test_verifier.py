@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 from urllib.parse import quote
 
+import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotocoreCredentials
@@ -18,8 +19,8 @@ from keyfold.errors import ServiceError
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
 from keyfold.wire.server._requests import HttpRequest
-from keyfold.wire.server._signatures import MISMATCH, Verifier
-from tests.unit.wire.server.signing import REGION
+from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Verifier
+from tests.unit.wire.server.signing import ACCESS_KEY, NOW, REGION, SECRET, sign_by_botocore
 
 texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30)
 access_keys = st.text("abcXYZ019_.-", min_size=1, max_size=20)
@@ -125,6 +126,31 @@ def test_signatures_of_our_client_are_accepted(
     fault = verify(receive("POST", "/", headers, body + b" "), now, keys)
     assert fault is not None
     assert fault.message == MISMATCH
+
+
+def test_a_token_is_needed_by_both_or_by_neither() -> None:
+    for held, sent in ((None, "XXXX"), ("XXXX", None), ("a", "b"), ("a", "A")):
+        signed = sign_by_botocore(token=sent)
+        request = receive("POST", "/", signed.headers, signed.body)
+        fault = verify(request, NOW, Credentials(ACCESS_KEY, SECRET, held))
+        assert fault is not None, (held, sent)
+        assert fault.message == UNRECOGNIZED
+
+
+@pytest.mark.parametrize("host", ["localhost", "[::1]"])
+def test_a_host_may_be_signed_without_its_port(host: str) -> None:
+    signed = sign_by_botocore(Host=host).set("Host", f"{host}:8000")
+    request = receive("POST", "/", signed.headers, signed.body)
+    assert verify(request, NOW, Credentials(ACCESS_KEY, SECRET, None)) is None
+
+
+def test_a_signed_header_that_is_absent_counts_as_empty() -> None:
+    signed = sign_by_botocore(note="").set("note", None)
+    request = receive("POST", "/", signed.headers, signed.body)
+    assert verify(request, NOW, Credentials(ACCESS_KEY, SECRET, None)) is None
+    signed = sign_by_botocore(note="x").set("note", None)
+    request = receive("POST", "/", signed.headers, signed.body)
+    assert verify(request, NOW, Credentials(ACCESS_KEY, SECRET, None)) is not None
 
 
 def test_the_cache_of_signing_keys_is_bounded() -> None:
