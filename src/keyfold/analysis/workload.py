@@ -8,6 +8,7 @@ A workload is what the table's declaration says, with what a TOML file says in i
     rate = "40/s"
     peak = "200/s"
     skew = 1.1
+    keys = "200k"
     arguments = { user = "rabinovich" }
 
     [entities.Order]
@@ -23,6 +24,7 @@ A workload is what the table's declaration says, with what a TOML file says in i
     stream_consumers = 1
 
 `skew` is the exponent of the Zipf distribution of the keys; 0 stands for keys that are used alike.
+`keys` is how many different partition keys the calls use.
 A file `workload.toml` beside the module that declares the entities is read without being named.
 """
 
@@ -41,7 +43,7 @@ from keyfold.model import Table
 from keyfold.model._expected_use import CallRate, Volume, parse_count, parse_volume
 
 _FILE = "workload.toml"
-_PATTERN_KEYS = ("rate", "peak", "skew", "arguments")
+_PATTERN_KEYS = ("rate", "peak", "skew", "keys", "arguments")
 _VOLUME_KEYS = ("items", "growth", "bytes", "per_partition")
 
 
@@ -52,6 +54,8 @@ class PatternUse:
     rate: CallRate | None = None
     peak: CallRate | None = None
     skew: float | None = None
+    # How many different keys its calls use.
+    keys: float | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -205,12 +209,13 @@ class _WorkloadReader:
             rate = CallRate.parse(given["rate"]) if "rate" in given else declared.rate
             peak = CallRate.parse(given["peak"]) if "peak" in given else declared.peak
             skew = parse_count(given["skew"]) if "skew" in given else declared.skew
+            keys = parse_count(given["keys"]) if "keys" in given else declared.keys
         except (TypeError, ValueError) as error:
             raise self._fault(where, str(error), "") from None
         if rate is not None and peak is not None and peak.per_second < rate.per_second:
             fact = f"its peak ({peak.text}) is lower than its rate ({rate.text})"
             raise self._fault(where, fact, "")
-        return PatternUse(rate, peak, skew, given.get("arguments", {}))
+        return PatternUse(rate, peak, skew, keys, given.get("arguments", {}))
 
     def read_volume(self, name: str, given: Mapping[str, Any], declared: Volume) -> Volume:
         """Return the volume of an entity; what is not given is as declared."""

@@ -106,6 +106,11 @@ class ThroughputModel:
         """Whether any request can be refused."""
         return self._has_partitions or any(each.has_buckets for each in self._resources.values())
 
+    def advance(self, now: float) -> None:
+        """Split and add partitions, as the traffic until now requires; requests do so, too."""
+        for each in self._resources.values():
+            each.advance(now)
+
     def check(self, kind: UnitKind, name: str, place: bytes | None, now: float) -> Refusal | None:
         """Return why a request to a place is refused now, or None.
 
@@ -229,7 +234,7 @@ class _Resource:
         return refilled.is_empty
 
     def check(self, kind: UnitKind, place: bytes | None, now: float) -> Refusal | None:
-        self._advance(now)
+        self.advance(now)
         limits: tuple[LimitType, ...] = ("ProvisionedThroughputExceeded", "AccountLimitExceeded")
         for limit in limits:
             if self.is_exhausted(kind, limit, now):
@@ -253,7 +258,7 @@ class _Resource:
                 self._buckets[key] = take(bucket, units)
         if self.ranges is None:
             return
-        self._advance(now)
+        self.advance(now)
         if touch.place is None:
             every = self.ranges.ranges
             for each in every:
@@ -274,7 +279,7 @@ class _Resource:
                 left.append(self.ranges.find(place).buckets[kind].units_left)
         return min(left, default=inf)
 
-    def _advance(self, now: float) -> None:
+    def advance(self, now: float) -> None:
         """Split and add partitions, as the traffic until now requires."""
         if self.ranges is None:
             return

@@ -19,6 +19,7 @@ from keyfold.cli import (
     doc,
     dump,
     export,
+    heat,
     imports,
     init,
     keys,
@@ -63,6 +64,7 @@ app.command(epilog=show_examples(*cost.EXAMPLES))(cost.cost)
 app.command(epilog=show_examples(*demo.EXAMPLES))(demo.demo)
 app.command(epilog=show_examples(*doc.EXAMPLES))(doc.doc)
 app.command(epilog=show_examples(*dump.EXAMPLES))(dump.dump)
+app.command(epilog=show_examples(*heat.EXAMPLES))(heat.heat)
 app.command(epilog=show_examples(*init.EXAMPLES))(init.init)
 app.command(epilog=show_examples(*lint.EXAMPLES))(lint.lint)
 app.command(epilog=show_examples(*load.EXAMPLES))(load.load)

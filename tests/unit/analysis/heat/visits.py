@@ -1,0 +1,49 @@
+"""A table whose partition key is a date only, with an index of a few countries."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from keyfold import Entity, Index, Key, Provisioned, Put, Query, Table
+
+by_country = Index("ByCountry", key=Key("country_key", "country_sort"))
+table = Table("Visits", key=Key("pk", "sk"), indexes=[by_country])
+
+
+class Visit(
+    Entity,
+    table=table,
+    key=("DAY#{day}", "VISIT#{visit}"),
+    indexes={by_country: ("COUNTRY#{country}", "{visit}")},
+):
+    day: date
+    visit: str
+    country: Literal["at", "ch", "de"] | None = None
+
+
+@table.examples
+def examples() -> list[Entity]:
+    return [Visit(day=date(2026, 1, 1), visit="1"), Visit(day=date(2026, 1, 2), visit="2")]
+
+
+@table.pattern("Count a visit")
+def count_visit(visit: Visit) -> Put[Visit]:
+    return visit.put()
+
+
+@table.pattern("Visits of a day")
+def visits_of(day: date) -> Query[Visit]:
+    return Visit.query(day=day).limit(10)
+
+
+meters = Table("Meters", key=Key("pk", "sk"), billing=Provisioned(read=5, write=5))
+
+
+class Meter(Entity, table=meters, key=("METER#{meter}", "METER")):
+    meter: str
+
+
+@meters.pattern("Save", rate="20/s")
+def save_meter(meter: Meter) -> Put[Meter]:
+    return meter.put()
