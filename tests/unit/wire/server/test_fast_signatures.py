@@ -17,6 +17,12 @@ from hypothesis import strategies as st
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
+from keyfold.wire._sigv4 import (
+    BegunSignature,
+    begin_canonical_request,
+    begin_string_to_sign,
+    derive_key,
+)
 from keyfold.wire.server import _keyring
 from keyfold.wire.server._authorizers import AdminAuthorizer
 from keyfold.wire.server._fast_signatures import FastVerifier
@@ -24,7 +30,7 @@ from keyfold.wire.server._gate import KeyGate
 from keyfold.wire.server._key_file import AccessKey, changing_keys
 from keyfold.wire.server._keyring import Entry, Keyring
 from keyfold.wire.server._requests import Headers
-from keyfold.wire.server._signatures import MISMATCH, Verifier
+from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Verifier
 from tests.unit.wire.server.http import TABLE, Response, Wire, make_table, read_responses
 from tests.unit.wire.server.signing import (
     ACCESS_KEY,
@@ -200,6 +206,57 @@ def test_a_tampered_request_of_a_known_client_gets_the_same_error(wire: Wire, se
     assert exchange_fast(wire, sign_get()).status == 200
 
 
+def test_requests_of_one_operation_in_a_second_share_what_they_sign(wire: Wire) -> None:
+    assert exchange(wire, sign_get()).status == 200
+    with mock.patch.object(Verifier, "begin", autospec=True, side_effect=Verifier.begin) as begin:
+        assert exchange_fast(wire, sign_get()).status == 200
+        assert begin.call_count == 0
+        later = sign_get(timestamp="20261115T120001Z")
+        for _ in range(2):
+            assert exchange_fast(wire, later).status == 200
+        assert begin.call_count == 1
+
+
+def test_a_token_that_the_key_does_not_have_is_refused(wire: Wire) -> None:
+    assert exchange(wire, sign_get()).status == 200
+    # The header is not signed, so the client is a known one.
+    response = exchange(wire, sign_get().add("X-Amz-Security-Token", "XXXX"))
+    assert response.json["message"] == UNRECOGNIZED
+
+
+def test_a_known_client_needs_its_token(wire: Wire, path: Path) -> None:
+    write_keys(path, block(more='admin = true\ntoken = "XXXX"'))
+    known = sign_get().add("X-Amz-Security-Token", "XXXX")
+    assert exchange(wire, known).status == 200
+    assert exchange(wire, sign_get()).json["message"] == UNRECOGNIZED
+
+
+def test_a_request_in_an_unusual_form_is_verified_each_time(wire: Wire) -> None:
+    absent = sign_get(note="").set("note", None)
+    dated = sign_get().set("X-Amz-Date", None).set("Date", TIMESTAMP)
+    canonical, names = begin_canonical_request(
+        [
+            (b"date", TIMESTAMP.encode()),
+            (b"host", b"localhost:8000"),
+            (b"x-amz-target", dated.get("X-Amz-Target").encode()),
+        ]
+    )
+    scope = f"{TIMESTAMP[:8]}/{REGION}/dynamodb/aws4_request"
+    key = derive_key(SECRET, TIMESTAMP[:8], REGION, "dynamodb")
+    signature = BegunSignature(key, begin_string_to_sign(TIMESTAMP, scope), canonical)
+    dated = dated.set(
+        "Authorization",
+        f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={names.decode()}, "
+        f"Signature={signature.finish(dated.body)}",
+    )
+    for sent in (absent, dated):
+        for _ in range(2):
+            assert exchange(wire, sent).status == 200
+    gate = wire.state.gate
+    assert isinstance(gate, KeyGate)
+    assert not gate._fast._clients
+
+
 def test_the_port_may_only_be_omitted_if_it_is_one(wire: Wire) -> None:
     bare = sign_get(Host="localhost")
     assert exchange(wire, bare.set("Host", "localhost:8000")).status == 200
@@ -331,9 +388,11 @@ def keep(fast: FastVerifier, verifier: Verifier, sent: Signed) -> Headers:
 def test_the_caches_are_bounded() -> None:
     verifier, keys = Verifier(REGION), Keys()
     fast = FastVerifier(verifier, keys, lambda: NOW)
+    largest = 0
     for number in range(1_100):
         keep(fast, verifier, sign_get(access_key=f"{ACCESS_KEY}{number}"))
-    assert 0 < len(fast._clients) <= 1_000
+        largest = max(largest, len(fast._clients))
+    assert largest == 1_000
     (*_, client) = fast._clients.values()
     keys.put(client.access_key)
     for number in range(100):
@@ -342,7 +401,8 @@ def test_the_caches_are_bounded() -> None:
         )
         headers = receive("POST", "/", sent.headers, sent.body).headers
         assert fast.find_authorizer(headers, sent.body) is not None
-    assert 0 < len(client.begun) <= 16
+        largest = max(number and largest, len(client.begun))
+    assert largest == 16
 
 
 def test_oversized_requests_are_not_cached() -> None:

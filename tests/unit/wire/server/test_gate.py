@@ -468,6 +468,8 @@ def test_a_gate_that_fails_refuses_every_request(
     engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
+        verifies_keys = True
+
         def end_sharing(self) -> None:
             raise ZeroDivisionError
 
