@@ -15,5 +15,5 @@ class SourcePlace(NamedTuple):
 
 def find_caller() -> SourcePlace:
     """Return the place that calls the constructor which calls this function."""
-    frame = sys._getframe(2)  # noqa: SLF001 - the module inspect has no cheap way
+    frame = sys._getframe(2)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - inspect has no cheap way
     return SourcePlace(frame.f_code.co_filename, frame.f_lineno)
