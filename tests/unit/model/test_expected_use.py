@@ -39,7 +39,9 @@ def test_rates_are_per_second_whatever_their_unit(given: str | float, per_second
 @pytest.mark.parametrize("given", ["40", "40/week", "many/s", "/s", "-1/s", -1, float("inf"), True])
 def test_what_is_no_rate_is_refused_with_the_pattern(given: str | float) -> None:
     table = Table("Songs", key=Key("pk"))
-    with pytest.raises(DeclarationInvalid, match=r"Songs: pattern 'Get': rate: .* is (not a|too large)"):
+    with pytest.raises(
+        DeclarationInvalid, match=r"Songs: pattern 'Get': rate: .* is (not a|too large)"
+    ):
         table.pattern("Get", rate=given)
 
 

@@ -114,12 +114,18 @@ def rule(
     """Return the decorator that registers a rule; raises ValueError if its code is taken."""
 
     def decorate(check: Check) -> Check:
-        if code in _RULES:
+        known = _RULES.get(code)
+        # A module may be loaded again, as in a notebook.
+        if known is not None and _name_of(known.check) != _name_of(check):
             raise ValueError(f"lint rule {code} is declared twice")
         _RULES[code] = Rule(code, title, severity, fix, source, needs, check)
         return check
 
     return decorate
+
+
+def _name_of(check: Check) -> tuple[str, str]:
+    return check.__module__, getattr(check, "__qualname__", "")
 
 
 def list_rules() -> Mapping[str, Rule]:
