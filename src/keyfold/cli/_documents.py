@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import typer
 
+from keyfold.cli._choices import DocumentFormat
 from keyfold.export.documents import DesignDocument, write_html, write_markdown
-
-DocumentFormat = Literal["markdown", "html"]
 
 _HTML = (".html", ".htm")
 
@@ -29,14 +27,15 @@ def choose_format(given: DocumentFormat | None, file: Path | None) -> DocumentFo
     """Return the format that is given, or that of a file by its name."""
     if given is not None:
         return given
-    return "html" if file is not None and file.suffix.lower() in _HTML else "markdown"
+    is_html = file is not None and file.suffix.lower() in _HTML
+    return DocumentFormat.HTML if is_html else DocumentFormat.MARKDOWN
 
 
 def write_text(
     document: DesignDocument, form: DocumentFormat, file: Path | None, folder: Path | None
 ) -> str:
     """Return a document as text; links to pictures in `folder` are relative to the file's folder."""
-    if form == "html":
+    if form is DocumentFormat.HTML:
         return write_html(document)
     if folder is None:
         return write_markdown(document)

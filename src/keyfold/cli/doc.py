@@ -7,11 +7,12 @@ import shlex
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyfold.cli._analysis import SampleUrl, WorkloadFile, take_sample
+from keyfold.cli._choices import DocumentFormat
 from keyfold.cli._export_files import ExportFile
 from keyfold.cli._options import AsJson, OneTableArgument, TableOption
 
@@ -33,7 +34,7 @@ def doc(
     *,
     table: TableOption = None,
     form: Annotated[
-        Literal["markdown", "html"] | None,
+        DocumentFormat | None,
         typer.Option("--format", help="By default that of FILE by its name, or markdown."),
     ] = None,
     output: ExportFile = None,
@@ -80,7 +81,7 @@ def doc(
         raise typer.BadParameter(fact, param_hint="--output")
     file = output or check
     chosen = choose_format(form, file)
-    if chosen == "html" and svg is not None:
+    if chosen is DocumentFormat.HTML and svg is not None:
         fact = "an HTML page contains its pictures; the option is for Markdown."
         raise typer.BadParameter(fact, param_hint="--svg")
     document = _describe(find_table(name, table), workload, prices, sample)

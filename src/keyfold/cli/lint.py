@@ -6,12 +6,13 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyfold import __version__
 from keyfold.cli._analysis import WorkloadFile, take_sample
+from keyfold.cli._choices import FindingFormat, LeastSeverity
 from keyfold.cli._options import AsJson, TableArgument, TableOption
 from keyfold.cli._quantities import count_of
 
@@ -30,8 +31,6 @@ EXAMPLES = (
     "keyfold lint --explain P01",
 )
 
-SeverityName = Literal["note", "warning", "error"]
-OutputFormat = Literal["text", "json", "sarif"]
 Reviews = dict[str, "Review"]
 
 
@@ -50,8 +49,8 @@ def lint(
         ),
     ] = None,
     severity: Annotated[
-        SeverityName, typer.Option(help="Exit with 1 from this severity.")
-    ] = "warning",
+        LeastSeverity, typer.Option(help="Exit with 1 from this severity.")
+    ] = LeastSeverity.WARNING,
     rule: Annotated[
         list[str] | None,
         typer.Option(help="Show the findings of this rule alone; may be repeated.", metavar="CODE"),
@@ -63,7 +62,7 @@ def lint(
         str | None, typer.Option(help="Explain a rule, and review nothing.", metavar="CODE")
     ] = None,
     output: Annotated[
-        OutputFormat | None, typer.Option("--format", help="How to print the findings.")
+        FindingFormat | None, typer.Option("--format", help="How to print the findings.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -100,7 +99,7 @@ def lint(
     reviews = {each.name: _review(each, workload, db, codes) for each in tables}
     if fix:
         reviews = _fix(reviews)
-    _print(reviews, "json" if as_json else output or "text")
+    _print(reviews, FindingFormat.JSON if as_json else output or FindingFormat.TEXT)
     least = Severity.parse(severity)
     worst = [found for review in reviews.values() if (found := review.worst()) is not None]
     raise typer.Exit(int(any(each >= least for each in worst)))
@@ -134,19 +133,19 @@ def _fix(reviews: Reviews) -> Reviews:
     }
 
 
-def _print(reviews: Reviews, output: OutputFormat) -> None:
+def _print(reviews: Reviews, output: FindingFormat) -> None:
     from keyfold.analysis.lint import to_sarif
     from keyfold.cli._lint_text import print_review
     from keyfold.cli._terminal import make_console
 
     match output:
-        case "json":
+        case FindingFormat.JSON:
             found = [each.to_json() for review in reviews.values() for each in review.findings]
             print(json.dumps(found, indent=2, ensure_ascii=False))
-        case "sarif":
+        case FindingFormat.SARIF:
             document = to_sarif(reviews.values(), Path.cwd(), __version__)
             print(json.dumps(document, indent=2, ensure_ascii=False))
-        case "text":
+        case FindingFormat.TEXT:
             console = make_console()
             for named, review in reviews.items():
                 print_review(console, named, review)
