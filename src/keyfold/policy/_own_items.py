@@ -54,7 +54,8 @@ def find_own_items(
 def _find_prefixes(templates: Sequence[KeyTemplate], tenant: str) -> list[tuple[str, str]]:
     """Return the texts before and after the tenant, for templates that begin with it.
 
-    No key of another tenant has such a prefix, whatever its template.
+    No key of another tenant has such a prefix, whatever its template. Each template has the tenant
+    somewhere.
     """
     starts = [_find_start(template, tenant) for template in templates]
     return [
@@ -62,7 +63,7 @@ def _find_prefixes(templates: Sequence[KeyTemplate], tenant: str) -> list[tuple[
         for start in dict.fromkeys(starts)
         if start is not None
         and all(
-            _is_alike(start, other) or _differs(start[0], _find_literal(template))
+            _is_alike(start, other) or _differs(start[0], template.parts[0].before)
             for template, other in zip(templates, starts, strict=True)
         )
     ]
@@ -83,11 +84,6 @@ def _is_alike(one: tuple[str, str], other: tuple[str, str] | None) -> bool:
         return False
     # Whichever is longer, the tenant ends where it begins.
     return one[1].startswith(other[1]) or other[1].startswith(one[1])
-
-
-def _find_literal(template: KeyTemplate) -> str:
-    """Return the text with which all keys of a template begin."""
-    return template.parts[0].before if template.parts else template.text
 
 
 def _differs(one: str, other: str) -> bool:

@@ -108,6 +108,7 @@ CLIENTS: dict[str, tuple[Signed, Signed]] = {
         sign_get(note="a b"),
         sign_get(note="a b").set("note", " a \t b "),
     ),
+    "a header with a percent sign": (sign_get(**{"a%b": "c%d"}), sign_get(**{"a%b": "c%d"})),
     "a session token": (
         sign_get(access_key=WITH_TOKEN, token=TOKEN),
         sign_get(access_key=WITH_TOKEN, token=TOKEN),

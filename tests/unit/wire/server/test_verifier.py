@@ -15,9 +15,10 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.errors import ServiceError
+from keyfold.errors import IncompleteSignatureException, ServiceError
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
+from keyfold.wire.server import _signatures
 from keyfold.wire.server._requests import HttpRequest
 from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Verifier
 from tests.unit.wire.server.signing import ACCESS_KEY, NOW, REGION, SECRET, sign_by_botocore
@@ -151,6 +152,28 @@ def test_a_signed_header_that_is_absent_counts_as_empty() -> None:
     signed = sign_by_botocore(note="x").set("note", None)
     request = receive("POST", "/", signed.headers, signed.body)
     assert verify(request, NOW, Credentials(ACCESS_KEY, SECRET, None)) is not None
+
+
+def test_a_signing_key_is_derived_once_a_day() -> None:
+    signed = sign_by_botocore()
+    request, verifier = receive("POST", "/", signed.headers, signed.body), Verifier(REGION)
+    claim = verifier.read_claim(request, NOW)
+    assert not isinstance(claim, ServiceError)
+    with mock.patch.object(_signatures, "derive_key", wraps=_signatures.derive_key) as derive:
+        for _ in range(3):
+            assert verifier.find_fault(claim, request, SECRET, None) is None
+        assert derive.call_count == 1
+
+
+@pytest.mark.parametrize(
+    ("authorization", "part"),
+    [("AWS4-HMAC-SHA256 Credential=a", "requires"), ("AWS4-HMAC-SHA256 a", "requires")],
+)
+def test_an_incomplete_authorization_has_no_date(authorization: str, part: str) -> None:
+    headers = [("Host", "localhost"), ("Authorization", authorization)]
+    fault = _signatures.find_date_fault(receive("POST", "/", headers, b"{}"), NOW)
+    assert isinstance(fault, IncompleteSignatureException)
+    assert part in fault.message
 
 
 def test_the_cache_of_signing_keys_is_bounded() -> None:
