@@ -112,6 +112,40 @@ def test_rows_are_counted_as_a_whole_and_in_part(storage: Storage) -> None:
     ]
 
 
+@pytest.mark.parametrize("is_long", [False, True])
+def test_a_short_page_of_values_is_that_of_a_span_or_left_to_it(
+    storage: Storage, is_long: bool
+) -> None:
+    """After rows that are long together, they are read one by one."""
+    fill(storage, *(b"%02d" % number for number in range(40)))
+    if is_long:
+        for name in (b"y", b"z"):
+            storage.put(ROWS, name, bytes(1 << 20), 1 << 20, (None, None))
+        assert storage.read_values(ROWS, Span(b"y", b"~"), limit=9, max_bytes=9) is None
+
+    def read(low: bytes, high: bytes, limit: int, max_bytes: int = 1 << 20) -> int | None:
+        span = Span(low, high)
+        values = storage.read_values(ROWS, span, limit=limit, max_bytes=max_bytes)
+        if values is not None:
+            assert values == values_of(storage, span, limit)
+        return None if values is None else len(values)
+
+    # Complete if the limit is reached, or if there are fewer rows than are read at once: 32.
+    assert [read(b"0", b":", limit) for limit in (0, 1, 31, 32)] == [0, 1, 31, 32]
+    assert [read(b"0", b":", limit) for limit in (33, 40, 41, -1)] == [None] * 4
+    assert [read(b"00", b"%02d" % high, -1) for high in (0, 1, 31, 32, 33)] == [
+        0,
+        1,
+        31,
+        None,
+        None,
+    ]
+    # Each value has two bytes. Reaching the maximum ends a page, so that is left to read_span.
+    assert [read(b"0", b":", 3, most) for most in (5, 6, 7)] == [None, None, 3]
+    resumed = Span(b"0", b":", column="i0", after=(b"5", b"05"))
+    assert storage.read_values(ROWS, resumed, limit=2, max_bytes=99) == [b"15", b"25"]
+
+
 def test_a_transaction_that_raises_changes_nothing(storage: Storage) -> None:
     fill(storage, b"a")
 
