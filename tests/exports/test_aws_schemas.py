@@ -25,6 +25,7 @@ def python() -> str:
     try:
         return make_python("mcp", FOLDER / "requirements-mcp.txt")
     except Unavailable as reason:
+        # Without a network, or without Node, the tools cannot be installed.
         pytest.skip(str(reason))
 
 

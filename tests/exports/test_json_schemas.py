@@ -23,6 +23,7 @@ def find_faults(folder: Path, schema: Any, documents: list[tuple[str, Any]]) -> 
     try:
         python = make_python("validators", FOLDER / "requirements-validators.txt")
     except Unavailable as reason:
+        # Without a network, or without Node, the tools cannot be installed.
         pytest.skip(str(reason))
     paths = [folder / "schema.json", folder / "documents.json"]
     for path, content in zip(paths, (schema, documents), strict=True):

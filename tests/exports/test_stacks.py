@@ -24,6 +24,7 @@ def test_a_stack_synthesises_to_the_template(tmp_path: Path) -> None:
         python = make_python("cdk", FOLDER / "requirements-cdk.txt")
         node = find_node()
     except Unavailable as reason:
+        # Without a network, or without Node, the tools cannot be installed.
         pytest.skip(str(reason))
     module = tmp_path / "tables_stack.py"
     module.write_text(export_cdk(*TABLES).to_text(), "utf-8")

@@ -24,6 +24,7 @@ def python() -> str:
     try:
         return make_python("validators", FOLDER / "requirements-validators.txt")
     except Unavailable as reason:
+        # Without a network, or without Node, the tools cannot be installed.
         pytest.skip(str(reason))
 
 

@@ -66,6 +66,7 @@ def make_compiler(folder: Path) -> Compiler:
     try:
         node, modules = make_javascript(FOLDER)
     except Unavailable as reason:
+        # Without a network, or without Node, the tools cannot be installed.
         pytest.skip(str(reason))
     return Compiler(node, modules, folder)
 

@@ -20,29 +20,11 @@ from keyfold.engine.operations import search_vectors
 from keyfold.errors import FileBusy, InternalServerError
 from keyfold.wire.server import Limits, Server, _scheduler, _server
 from tests.hostile.clocks import Ticks
+from tests.unit.engine.row_tables import ROWS
 from tests.unit.engine.vectors import INDEX, create, numbers
 from tests.unit.engine.vectors import put as put_product
 from tests.unit.wire.server.http import TABLE, ask, make_table, read_responses
 
-ROWS: dict[str, Any] = {
-    "TableName": "Rows",
-    "AttributeDefinitions": [
-        {"AttributeName": "pk", "AttributeType": "S"},
-        {"AttributeName": "sk", "AttributeType": "N"},
-    ],
-    "KeySchema": [
-        {"AttributeName": "pk", "KeyType": "HASH"},
-        {"AttributeName": "sk", "KeyType": "RANGE"},
-    ],
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "keys",
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        }
-    ],
-    "BillingMode": "PAY_PER_REQUEST",
-}
 SEARCH: dict[str, Any] = {
     "TableName": "Products",
     "IndexName": "ByLook",

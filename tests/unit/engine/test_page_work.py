@@ -8,26 +8,8 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.engine.items import reads
+from tests.unit.engine.row_tables import ROWS
 
-TABLE: dict[str, Any] = {
-    "TableName": "Rows",
-    "AttributeDefinitions": [
-        {"AttributeName": "pk", "AttributeType": "S"},
-        {"AttributeName": "sk", "AttributeType": "N"},
-    ],
-    "KeySchema": [
-        {"AttributeName": "pk", "KeyType": "HASH"},
-        {"AttributeName": "sk", "KeyType": "RANGE"},
-    ],
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "keys",
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        }
-    ],
-    "BillingMode": "PAY_PER_REQUEST",
-}
 QUERY: dict[str, Any] = {
     "TableName": "Rows",
     "KeyConditionExpression": "pk = :p",
@@ -61,7 +43,7 @@ def test_a_page_ends_early_and_the_next_one_continues(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
-        engine.execute("CreateTable", TABLE)
+        engine.execute("CreateTable", ROWS)
         for number in range(30):
             item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "t": {"S": "x" * 1_000}}
             engine.execute("PutItem", {"TableName": "Rows", "Item": item})
@@ -78,7 +60,7 @@ def test_a_page_ends_early_and_the_next_one_continues(
 def test_a_page_has_a_bounded_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reads, "PAGE_ROWS", 40)
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
-        engine.execute("CreateTable", TABLE)
+        engine.execute("CreateTable", ROWS)
         for number in range(100):
             item = {"pk": {"S": "a"}, "sk": {"N": str(number)}}
             engine.execute("PutItem", {"TableName": "Rows", "Item": item})
@@ -89,7 +71,7 @@ def test_a_page_of_a_statement_ends_early(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(reads, "PAGE_WORK", 20_000)
     monkeypatch.setattr(reads, "LITTLE_WORK", 0)
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
-        engine.execute("CreateTable", TABLE)
+        engine.execute("CreateTable", ROWS)
         for number in range(30):
             item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "t": {"S": "x" * 1_000}}
             engine.execute("PutItem", {"TableName": "Rows", "Item": item})

@@ -27,7 +27,7 @@ class SteadyDemand:
         self._largest: dict[tuple[str, UnitKind, int], float] = {}
 
     def add(self, kind: UnitKind, touch: Touch, rate: float) -> None:
-        """Add what requests to a place ask for, at so many a second."""
+        """Add the units that requests take from a partition, at a rate per second."""
         ranges = self._model.partitions(touch.name)
         if touch.place is None:
             parts = [(each.number, touch.units / len(ranges)) for each in ranges]

@@ -142,7 +142,7 @@ class RequestInput(asyncio.Protocol):
         # The bytes of a head; and of what follows it without being part of the body.
         self._head_bytes = self._trailer_bytes = 0
 
-    # Provided by the connection.
+    # The connection, which is the only subclass, overrides these two.
 
     def _has_work(self) -> bool:
         """Return whether there are requests to answer, or answers to send."""
