@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -37,6 +38,16 @@ def key_of(schema: EntitySchema) -> tuple[str, ...]:
     """Return the key templates of an entity, normalised."""
     names = {name: name for name in schema.fields}
     return normalise_templates([write_template(part, names) for part in schema.keys])
+
+
+def find_own_schemas(design: Table) -> list[EntitySchema]:
+    """Return the entities of a design's own modules: tests may have declared more on its table."""
+    return [
+        each
+        for each in design.entities.values()
+        if getattr(sys.modules[each.entity.__module__], each.entity.__name__, None) is each.entity
+        and each.entity.__module__.startswith("keyfold.designs.")
+    ]
 
 
 def find_entity(table: Table, item: Item) -> str:
