@@ -109,7 +109,7 @@ compile := pip compile --quiet --upgrade --universal --python-version 3.11 --gen
 
 .PHONY: lock
 lock: ## Pin the newest dependencies (needs uv)
-	$(UV) $(compile) pyproject.toml --group dev --output-file requirements-dev.txt
+	$(UV) $(compile) pyproject.toml --all-extras --group dev --output-file requirements-dev.txt
 	$(UV) $(compile) --group bench --constraint requirements-dev.txt \
 		--output-file requirements-bench.txt
 	$(UV) $(compile) tests/clients/requirements-current.in \
