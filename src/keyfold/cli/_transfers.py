@@ -132,18 +132,18 @@ def choose_path(given: Path | None, table: str, other: Path, *, is_one_of_severa
 
 def list_tables(database: Executor) -> list[str]:
     """Return the names of a database's tables."""
-    from keyfold.transfer._calls import CallEnvironment, Caller
+    from keyfold.transfer._calls import CallEnvironment, MeteredCaller
     from keyfold.transfer._calls import list_tables as list_all
 
-    return list_all(Caller(database, CallEnvironment()))
+    return list_all(MeteredCaller(database, CallEnvironment()))
 
 
 def split_off_lease_tables(database: Executor, names: list[str]) -> tuple[list[str], list[str]]:
     """Return the tables that are not lease tables, and the lease tables."""
-    from keyfold.transfer._calls import CallEnvironment, Caller
+    from keyfold.transfer._calls import CallEnvironment, MeteredCaller
     from keyfold.transfer._leases import find_lease_tables
 
-    leases = find_lease_tables(Caller(database, CallEnvironment()), names)
+    leases = find_lease_tables(MeteredCaller(database, CallEnvironment()), names)
     return [name for name in names if name not in leases], leases
 
 

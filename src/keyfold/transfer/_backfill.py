@@ -19,7 +19,7 @@ from keyfold.store._guarded_writes import plan_guarded_write
 from keyfold.store._item_patches import ItemPatch, find_patch, is_unique_guard
 from keyfold.store._unique_audit import UniqueAudit, UniqueReport
 from keyfold.store._unique_marker import guard_names, plan_complete_names
-from keyfold.transfer._calls import Caller
+from keyfold.transfer._calls import MeteredCaller
 from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint, locked
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._job import run_segments
@@ -102,8 +102,8 @@ def backfill_table(
     TableMissing, CheckpointUnusable, FileTaken.
     """
     declared.check()
-    reader = Caller(location.executor, options.environment, options.read_rate)
-    writer = Caller(location.executor, options.environment, options.write_rate)
+    reader = MeteredCaller(location.executor, options.environment, options.read_rate)
+    writer = MeteredCaller(location.executor, options.environment, options.write_rate)
     path = None if is_dry else options.checkpoint
     with locked(path):
         source = open_source(reader, location, options)
@@ -147,7 +147,7 @@ def backfill_table(
 
 
 def _complete_guards(
-    table: str, declared: Table, reader: Caller, writer: Caller, *, is_dry: bool
+    table: str, declared: Table, reader: MeteredCaller, writer: MeteredCaller, *, is_dry: bool
 ) -> UniqueReport | None:
     """Make the guards of unique fields that do not have them yet; return the result."""
     if not declared.has_guards:
@@ -171,7 +171,13 @@ class _Backfill:
     """Handles the batches of a backfill."""
 
     def __init__(
-        self, table: str, declared: Table, reader: Caller, writer: Caller, *, is_dry: bool
+        self,
+        table: str,
+        declared: Table,
+        reader: MeteredCaller,
+        writer: MeteredCaller,
+        *,
+        is_dry: bool,
     ) -> None:
         self._table, self._declared = table, declared
         self._reader, self._writer, self._is_dry = reader, writer, is_dry

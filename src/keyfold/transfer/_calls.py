@@ -31,7 +31,7 @@ class CallEnvironment:
     jitter: Callable[[], float] = random.random
 
 
-class Caller:
+class MeteredCaller:
     """Makes calls to one database, and adds up the capacity units they consume."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Caller:
         """Run a plan."""
         return drive(plan, self.execute, self._environment.sleep)
 
-    def run_with(self, writer: Caller, plan: Plan[V]) -> V:
+    def run_with(self, writer: MeteredCaller, plan: Plan[V]) -> V:
         """Run a plan, with the calls that write made by another caller."""
 
         def execute(operation: str, request: dict[str, Any]) -> Response:
@@ -98,7 +98,7 @@ class Caller:
             self._limiter.take(units)
 
 
-def describe_table(caller: Caller, url: str, name: str) -> dict[str, Any]:
+def describe_table(caller: MeteredCaller, url: str, name: str) -> dict[str, Any]:
     """Return a table's description; raises TableMissing."""
     try:
         return caller.call("DescribeTable", {"TableName": name})["Table"]
@@ -108,7 +108,7 @@ def describe_table(caller: Caller, url: str, name: str) -> dict[str, Any]:
         raise TableMissing(url, fact, "Name one of those, or create the table first.") from None
 
 
-def list_tables(caller: Caller) -> list[str]:
+def list_tables(caller: MeteredCaller) -> list[str]:
     """Return the names of a database's tables."""
     names: list[str] = []
     request: dict[str, Any] = {}

@@ -8,11 +8,11 @@ from typing import Any
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store._follow_options import LEASE_TABLE_ENDING
 from keyfold.store._leases import lease_table
-from keyfold.transfer._calls import Caller
+from keyfold.transfer._calls import MeteredCaller
 from keyfold.values import restore_binaries
 
 
-def find_lease_tables(caller: Caller, names: Sequence[str]) -> list[str]:
+def find_lease_tables(caller: MeteredCaller, names: Sequence[str]) -> list[str]:
     """Return the lease tables among a database's tables.
 
     A lease table is named after the followed table, which is also in the database, and its first
@@ -28,7 +28,7 @@ def find_lease_tables(caller: Caller, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _holds_leases(caller: Caller, name: str) -> bool:
+def _holds_leases(caller: MeteredCaller, name: str) -> bool:
     items: list[dict[str, Any]] = caller.call("Scan", {"TableName": name, "Limit": 1})["Items"]
     if not items:
         return False

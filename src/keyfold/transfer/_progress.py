@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from keyfold.transfer._calls import Caller
+from keyfold.transfer._calls import MeteredCaller
 from keyfold.transfer._checkpoints import State
 
 Phase = Literal["moving", "verifying"]
@@ -45,8 +45,8 @@ class ProgressMeter:
         self,
         monotonic: Callable[[], float],
         *,
-        readers: Sequence[Caller],
-        writers: Sequence[Caller],
+        readers: Sequence[MeteredCaller],
+        writers: Sequence[MeteredCaller],
         watch: ProgressCallback,
     ) -> None:
         self._monotonic, self._watch = monotonic, watch

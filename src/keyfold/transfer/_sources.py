@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from keyfold.transfer._calls import Caller, describe_table
+from keyfold.transfer._calls import MeteredCaller, describe_table
 from keyfold.transfer._entities import Reject
 from keyfold.values import Item, item_size_bytes, normalise_item, restore_binaries
 
@@ -72,7 +72,7 @@ class TableSource:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: MeteredCaller,
         url: str,
         name: str,
         *,

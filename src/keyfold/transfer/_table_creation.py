@@ -12,10 +12,10 @@ from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model import Table
 from keyfold.store._table_creation import wait_until_active
 from keyfold.store._unique_marker import guard_names, plan_record_complete
-from keyfold.transfer._calls import Caller
+from keyfold.transfer._calls import MeteredCaller
 
 
-def has_table(caller: Caller, name: str) -> bool:
+def has_table(caller: MeteredCaller, name: str) -> bool:
     """Return whether a database has a table."""
     try:
         caller.call("DescribeTable", {"TableName": name})
@@ -24,14 +24,14 @@ def has_table(caller: Caller, name: str) -> bool:
     return True
 
 
-def read_ttl(caller: Caller, name: str) -> str | None:
+def read_ttl(caller: MeteredCaller, name: str) -> str | None:
     """Return the name of a table's TTL attribute; None if TTL is off."""
     described = caller.call("DescribeTimeToLive", {"TableName": name})["TimeToLiveDescription"]
     is_on = described.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
     return described.get("AttributeName") if is_on else None
 
 
-def ensure_declared(caller: Caller, table: Table, name: str) -> None:
+def ensure_declared(caller: MeteredCaller, table: Table, name: str) -> None:
     """Create a table from its declaration, as `name`, unless a table of that name exists."""
     table.check()
     if _ensure(caller, {**table.to_dynamodb(), "TableName": name}, table.ttl):
@@ -39,7 +39,7 @@ def ensure_declared(caller: Caller, table: Table, name: str) -> None:
         caller.run(plan_record_complete(caller.plan, table, name, guard_names(table)))
 
 
-def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> bool:
+def ensure_like(caller: MeteredCaller, described: dict[str, Any], ttl: str | None) -> bool:
     """Create a table from a DescribeTable description, unless one exists; return whether it did.
 
     The new table has the same keys, indexes and TTL. It has no stream yet: that is enabled once the
@@ -61,7 +61,7 @@ def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> b
     return _ensure(caller, request, ttl)
 
 
-def enable_stream_like(caller: Caller, described: dict[str, Any], name: str) -> None:
+def enable_stream_like(caller: MeteredCaller, described: dict[str, Any], name: str) -> None:
     """Enable the stream that a DescribeTable description has, if any, on a table without one."""
     stream = described.get("StreamSpecification")
     if not stream or not stream.get("StreamEnabled"):
@@ -72,7 +72,7 @@ def enable_stream_like(caller: Caller, described: dict[str, Any], name: str) -> 
         caller.run(wait_until_active(caller.plan, name))
 
 
-def _ensure(caller: Caller, request: dict[str, Any], ttl: str | None) -> bool:
+def _ensure(caller: MeteredCaller, request: dict[str, Any], ttl: str | None) -> bool:
     """Create a table unless it exists; return whether it was created."""
     name = {"TableName": request["TableName"]}
     is_missing = not has_table(caller, request["TableName"])

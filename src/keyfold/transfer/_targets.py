@@ -12,7 +12,7 @@ from keyfold.model import Table
 from keyfold.model._schemas import EntitySchema
 from keyfold.store._guarded_writes import find_invalid, plan_guarded_put
 from keyfold.store._unique_marker import complete_names, find_marker
-from keyfold.transfer._calls import Caller, describe_table
+from keyfold.transfer._calls import MeteredCaller, describe_table
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._sources import ItemSource, TableSource
 from keyfold.values import Item, normalise_item, restore_binaries, to_json
@@ -91,8 +91,8 @@ class TableTarget:
 
     def __init__(
         self,
-        caller: Caller,
-        checker: Caller,
+        caller: MeteredCaller,
+        checker: MeteredCaller,
         url: str,
         name: str,
         *,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from keyfold.errors import OptionInvalid, TableMissing
 from keyfold.model import Table
 from keyfold.store import Executor
-from keyfold.transfer._calls import CallEnvironment, Caller, describe_table, list_tables
+from keyfold.transfer._calls import CallEnvironment, MeteredCaller, describe_table, list_tables
 from keyfold.transfer._checkpoints import Checkpoint, locked
 from keyfold.transfer._csv import CsvSource, CsvTarget, is_csv
 from keyfold.transfer._entities import Classifier
@@ -33,7 +33,7 @@ Form = Literal["lines", "export", "csv"]
 LoadForm = Literal["lines", "json", "export", "csv"]
 _MAX_SEGMENTS = 1_000
 # Callers that read and callers that write: their capacity is counted separately.
-_Callers = tuple[list[Caller], list[Caller]]
+_Callers = tuple[list[MeteredCaller], list[MeteredCaller]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def copy_table(
     Raises TableMissing, TargetNotEmpty, CheckpointUnusable, FileTaken, and WriteRefused for a
     target that keeps values unique, if there is no declaration.
     """
-    reader = Caller(source.executor, options.environment, options.read_rate)
-    writer = Caller(target.executor, options.environment, options.write_rate)
+    reader = MeteredCaller(source.executor, options.environment, options.read_rate)
+    writer = MeteredCaller(target.executor, options.environment, options.write_rate)
     described = describe_table(reader, source.url, source.table)
     ttl = read_ttl(reader, source.table)
     description = {"command": "copy", "declared": _name_of(declared)}
@@ -106,7 +106,7 @@ def copy_table(
             ensure_declared(writer, declared, target.table)
         elif options.creates:
             is_made_alike = ensure_like(writer, {**described, "TableName": target.table}, ttl)
-        checker = Caller(target.executor, options.environment, options.read_rate)
+        checker = MeteredCaller(target.executor, options.environment, options.read_rate)
         written = _open_target(writer, checker, target, options, declared)
         callers = ([reader, checker], [writer])
         summary = _run_job(
@@ -134,7 +134,7 @@ def dump_table(
     declaration. `entity` limits the dump to one entity; CSV is then a single file. Raises
     TableMissing, FileTaken, CheckpointUnusable.
     """
-    reader = Caller(source.executor, options.environment, options.read_rate)
+    reader = MeteredCaller(source.executor, options.environment, options.read_rate)
     described = describe_table(reader, source.url, source.table)
     description = {"command": "dump", "declared": _name_of(declared), "entity": entity}
     with locked(options.checkpoint):
@@ -180,7 +180,7 @@ def load_table(
     SourceUnreadable, TableMissing, TargetNotEmpty, CheckpointUnusable, and WriteRefused for a table
     that keeps values unique, if there is no declaration.
     """
-    writer = Caller(target.executor, options.environment, options.write_rate)
+    writer = MeteredCaller(target.executor, options.environment, options.write_rate)
     description: dict[str, Any] = {"command": "load", "declared": _name_of(declared)}
     description |= {"entity": entity, "as_is": as_is}
     with locked(options.checkpoint):
@@ -195,7 +195,7 @@ def load_table(
             source = _open_json(path, writer, target, form, declared)
         if options.creates and declared is not None:
             ensure_declared(writer, declared, target.table)
-        checker = Caller(target.executor, options.environment, options.read_rate)
+        checker = MeteredCaller(target.executor, options.environment, options.read_rate)
         written = _open_target(writer, checker, target, options, declared)
         ttl = read_ttl(writer, target.table)
         only = entity if found != "csv" else None
@@ -214,7 +214,7 @@ def load_table(
         )
 
 
-def _require_table(caller: Caller, target: TableLocation) -> None:
+def _require_table(caller: MeteredCaller, target: TableLocation) -> None:
     if not has_table(caller, target.table):
         known = ", ".join(list_tables(caller)) or "none"
         fact = f"there is no table {target.table!r}; it has {known}"
@@ -223,7 +223,11 @@ def _require_table(caller: Caller, target: TableLocation) -> None:
 
 
 def _open_json(
-    path: Path, caller: Caller, target: TableLocation, form: LoadForm | None, declared: Table | None
+    path: Path,
+    caller: MeteredCaller,
+    target: TableLocation,
+    form: LoadForm | None,
+    declared: Table | None,
 ) -> JsonSource:
     if declared is not None:
         declared.check()
@@ -236,7 +240,7 @@ def _open_json(
     return open_json_source(path, read_item=reader, form=file_form)
 
 
-def open_source(reader: Caller, source: TableLocation, options: Options) -> TableSource:
+def open_source(reader: MeteredCaller, source: TableLocation, options: Options) -> TableSource:
     """Return a source that scans a table."""
     return TableSource(
         reader,
@@ -248,8 +252,8 @@ def open_source(reader: Caller, source: TableLocation, options: Options) -> Tabl
 
 
 def _open_target(
-    writer: Caller,
-    checker: Caller,
+    writer: MeteredCaller,
+    checker: MeteredCaller,
     target: TableLocation,
     options: Options,
     declared: Table | None,

@@ -4,7 +4,7 @@ import pytest
 
 from keyfold.errors import TableMissing, Unavailable, ValidationException
 from keyfold.testing import FaultProfile, dynamodb
-from keyfold.transfer._calls import Caller, describe_table, list_tables
+from keyfold.transfer._calls import MeteredCaller, describe_table, list_tables
 from tests.unit.transfer.shop import Time, make_orders, open_shop, shop
 
 
@@ -12,7 +12,7 @@ def test_transient_errors_are_retried() -> None:
     time = Time()
     with dynamodb(faults=FaultProfile(throttling=0.6, seed=3)) as service:
         service.engine.execute("CreateTable", shop.to_dynamodb())
-        caller = Caller(service, time.environment)
+        caller = MeteredCaller(service, time.environment)
         for _ in range(5):
             assert caller.call("Scan", {"TableName": "Shop"})["Items"] == []
     assert time.slept
@@ -22,20 +22,20 @@ def test_retries_of_transient_errors_end() -> None:
     with dynamodb(faults=FaultProfile(throttling=1.0)) as service:
         service.engine.execute("CreateTable", shop.to_dynamodb())
         with pytest.raises(Unavailable, match="Scan: tried 8 times"):
-            Caller(service, Time().environment).call("Scan", {"TableName": "Shop"})
+            MeteredCaller(service, Time().environment).call("Scan", {"TableName": "Shop"})
 
 
 def test_permanent_errors_are_not_retried() -> None:
     time = Time()
     with open_shop() as engine, pytest.raises(ValidationException, match="limit"):
-        Caller(engine, time.environment).call("Scan", {"TableName": "Shop", "Limit": 0})
+        MeteredCaller(engine, time.environment).call("Scan", {"TableName": "Shop", "Limit": 0})
     assert time.slept == []
 
 
 def test_consumed_capacity_is_counted_and_limited_to_the_rate() -> None:
     time = Time()
     with open_shop(items=make_orders(4)) as engine:
-        caller = Caller(engine, time.environment, rate=0.5)
+        caller = MeteredCaller(engine, time.environment, rate=0.5)
         request = {"TableName": "Shop", "ReturnConsumedCapacity": "TOTAL", "ConsistentRead": True}
         for _ in range(3):
             caller.call("Scan", request)
@@ -46,7 +46,7 @@ def test_consumed_capacity_is_counted_and_limited_to_the_rate() -> None:
 
 def test_the_error_about_a_missing_table_lists_the_existing_ones() -> None:
     with open_shop() as engine:
-        caller = Caller(engine, Time().environment)
+        caller = MeteredCaller(engine, Time().environment)
         assert list_tables(caller) == ["Shop"]
         with pytest.raises(TableMissing) as missing:
             describe_table(caller, "shop.db", "Shops")
