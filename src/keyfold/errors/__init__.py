@@ -149,6 +149,14 @@ from keyfold.errors._service import (
     UnrecognizedClientException,
     ValidationException,
 )
+from keyfold.errors._serving import (
+    AuthenticationUnavailable,
+    AuthFileInvalid,
+    CallerRefused,
+    ExtraMissing,
+    RateLimited,
+    Unauthenticated,
+)
 
 __all__ = [
     "AccessDenied",
@@ -156,10 +164,13 @@ __all__ = [
     "AddressUnavailable",
     "AlreadyExists",
     "AnswerInvalid",
+    "AuthFileInvalid",
+    "AuthenticationUnavailable",
     "BackupFailed",
     "BackupInUseException",
     "BackupNotFoundException",
     "BatchInvalid",
+    "CallerRefused",
     "CheckpointUnusable",
     "ClientClosed",
     "ConditionAsTruth",
@@ -175,6 +186,7 @@ __all__ = [
     "ExpiredIteratorException",
     "ExportConflictException",
     "ExportNotFoundException",
+    "ExtraMissing",
     "FieldNotRecorded",
     "FieldUnknown",
     "FileBusy",
@@ -234,6 +246,7 @@ __all__ = [
     "PrincipalInvalid",
     "ProvisionedThroughputExceededException",
     "QueryInvalid",
+    "RateLimited",
     "ReplicaAlreadyExistsException",
     "ReplicaNotFoundException",
     "RequestLimitExceeded",
@@ -261,6 +274,7 @@ __all__ = [
     "TransactionInProgressException",
     "TransactionInvalid",
     "TrimmedDataAccessException",
+    "Unauthenticated",
     "Unavailable",
     "UniqueTaken",
     "UnknownOperationException",

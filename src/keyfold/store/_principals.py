@@ -46,8 +46,7 @@ class PrincipalSettings(StoreSettings):
         # The roles, as messages name them.
         self.shown = join_names(self.roles)
         self._guards = make_guards(base.tables.values(), self.roles, ids)
-        # The same whatever the order of roles and ids.
-        self.principal = repr((sorted(self.roles), sorted(ids.items())))
+        self.principal = describe_principal(self.roles, ids)
 
     @property
     def cursors(self) -> CursorBox:
@@ -162,3 +161,12 @@ class PrincipalSettings(StoreSettings):
     def _find_key_names(self, table: str) -> TableKeyNames | None:
         guard = self._guards.get(table)
         return None if guard is None else guard.key_names
+
+
+def describe_principal(roles: Iterable[str], ids: Mapping[str, str]) -> str:
+    """Return a text that is unique to a principal, whatever the order of its roles and ids.
+
+    >>> describe_principal(["seller", "customer"], {"user": "ada"})
+    "(['customer', 'seller'], [('user', 'ada')])"
+    """
+    return repr((sorted(set(roles)), sorted(ids.items())))

@@ -26,11 +26,15 @@ from tests.unit.errors.test_errors import OWN
 NAMES = {"entity", "field", "owner", "part", "kind"}
 # These are about values that the client sent, and may quote them.
 ABOUT_INPUT = {
+    # What is wrong with a token, a key, or the claims of a token; never the token itself.
+    "CallerRefused": {"fact", "advice"},
     "IdInvalid": {"kind", "fact", "received"},
     "KeyPartInvalid": {"owner", "part", "fact", "received"},
     "KeyRangeInvalid": {"owner", "fact"},
     "SizeExceeded": {"entity", "fact"},
+    "RateLimited": {"seconds"},
     "TransactionInvalid": {"fact"},
+    "Unauthenticated": {"fact", "advice"},
     "ValueInvalid": {"subject", "fact"},
 }
 
@@ -47,7 +51,7 @@ def test_a_public_message_has_only_names_and_input(kind: type[TemplatedError]) -
     shown = {name for name in facts if f"<{name}>" in error.public}
     assert shown <= ABOUT_INPUT.get(kind.__name__, NAMES)
     assert error.code not in error.public
-    assert error.public.endswith(".")
+    assert error.public.removesuffix("<advice>").rstrip().endswith(".")
 
 
 def test_the_reasons_of_a_transaction_are_told_once_each() -> None:

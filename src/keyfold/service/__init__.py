@@ -1,0 +1,1 @@
+"""Access patterns as a service: each pattern is an HTTP endpoint, and each caller has its tenant."""
