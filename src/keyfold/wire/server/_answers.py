@@ -21,6 +21,7 @@ TEXT = b"text/plain; charset=utf-8"
 
 _INTERNAL = "com.amazonaws.dynamodb.v20120810#InternalServerError"
 _UNAVAILABLE = "com.amazonaws.dynamodb.v20120810#ServiceUnavailable"
+_DENIED = "com.amazon.coral.service#AccessDeniedException"
 
 # After a 503 of the service, a write may have been carried out; this header tells our client that
 # it was not.
@@ -77,6 +78,12 @@ NOT_FOUND = Answer(404, b"<UnknownOperationException/>\n", HTML, error="NotFound
 def answer_plain(status: int, text: str) -> Answer:
     """Return a plain text answer, for requests that fail at the level of HTTP."""
     return Answer(status, f"{text}\n".encode(), TEXT, error=HTTPStatus(status).phrase)
+
+
+def answer_denied(fact: str) -> Answer:
+    """Return the answer to a request that is refused before anybody asks who sent it."""
+    body = orjson.dumps({"__type": _DENIED, "message": fact})
+    return Answer(403, body, error="AccessDeniedException")
 
 
 class ResponseWriter:

@@ -14,14 +14,9 @@ import re
 from collections.abc import Collection, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-import orjson
-
 from keyfold.errors import OptionInvalid
-from keyfold.wire.server._answers import Answer
 
 _LOG = logging.getLogger("keyfold.server")
-
-_DENIED = "com.amazon.coral.service#AccessDeniedException"
 
 # A host as a URL has it, with an optional port. A name has ASCII letters only: browsers send others
 # encoded (xn--…).
@@ -36,7 +31,7 @@ _LONGEST_QUOTE = 100
 
 
 class BrowserRules:
-    """Decides by their Host and Origin which requests a server accepts.
+    """Decides by their Host and Origin which requests a server accepts, whatever it serves.
 
     Loopback names are always accepted, as are the hosts of `allow_host` and the origins of
     `allow_origin`. With `any_host`, every Host is accepted. Raises OptionInvalid.
@@ -57,8 +52,8 @@ class BrowserRules:
         self.known_hosts: set[bytes | None] = set()
         self._reported: set[str] = set()
 
-    def find_refusal(self, host: bytes | None, origin: bytes | None) -> Answer | None:
-        """Return the answer to a request that is refused; None if it is accepted."""
+    def find_refusal(self, host: bytes | None, origin: bytes | None) -> str | None:
+        """Return why a request is refused; None if it is accepted."""
         # No browser leaves Host out; health checks by HTTP/1.0 do.
         if host is not None and not self._accepts_host(host):
             name = _quote(_split_host(host.decode("latin-1").lower())[0] or "NAME")
@@ -87,13 +82,12 @@ class BrowserRules:
             return True
         return host != "" and (scheme, host, port) in self._origins
 
-    def _refuse(self, fact: str) -> Answer:
+    def _refuse(self, fact: str) -> str:
         # A browser hides the answer from its page, so the server's operator is told as well.
         if fact not in self._reported and len(self._reported) < _REMEMBERED:
             self._reported.add(fact)
             _LOG.warning("refused a request: %s", fact)
-        body = orjson.dumps({"__type": _DENIED, "message": fact})
-        return Answer(403, body, error="AccessDeniedException")
+        return fact
 
 
 def is_loopback_address(address: str) -> bool:

@@ -77,7 +77,7 @@ class _KnownClient:
 class KeyFinder(Protocol):
     """Finds the current keys, as `Keyring` does."""
 
-    def find(self, access_key: str, *, is_shared: bool = False) -> Entry | None:
+    def find(self, access_key: str, *, is_shared: bool = False) -> Entry[Authorizer] | None:
         """Return the entry of an access key; None if it is unknown, disabled or revoked."""
         ...
 
@@ -126,7 +126,7 @@ class FastVerifier:
             return None
         expected = begun.signature.finish(body).encode()
         if compare_digest(expected, authorization[-SIGNATURE_LENGTH:]):
-            return entry.authorizer
+            return entry.prepared
         return None
 
     def keep(self, claim: Claim, headers: Headers, body: bytes, secret: str) -> None:

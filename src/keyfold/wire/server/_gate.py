@@ -92,7 +92,9 @@ class KeyGate:
 
     verifies_keys = True
 
-    def __init__(self, keyring: Keyring, region: str, *, clock: Clock = time.time) -> None:
+    def __init__(
+        self, keyring: Keyring[Authorizer], region: str, *, clock: Clock = time.time
+    ) -> None:
         self._keyring = keyring
         self._verifier = Verifier(region)
         self._clock = clock
@@ -134,7 +136,7 @@ class KeyGate:
         self._keyring.note_use(key.access_key)
         if is_usual(request):
             self._fast.keep(claim, request.headers, request.body, key.secret)
-        return entry.authorizer
+        return entry.prepared
 
     def find_principal(self, request: HttpRequest) -> str:
         """Return the name and the rights of the key that a request is signed with.

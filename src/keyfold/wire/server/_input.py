@@ -10,7 +10,7 @@ from typing import cast
 
 import httptools
 
-from keyfold.wire.server._answers import Answer, answer_plain, answer_unavailable
+from keyfold.wire.server._answers import Answer, answer_denied, answer_plain, answer_unavailable
 from keyfold.wire.server._memory import ConnectionMemory
 from keyfold.wire.server._requests import Headers, HttpRequest
 from keyfold.wire.server._state import ServerState
@@ -339,7 +339,7 @@ class RequestInput(asyncio.Protocol):
         host, origin = headers.get(b"host"), headers.get(b"origin")
         refusal = self._state.browsers.find_refusal(host, origin)
         if refusal is not None:
-            raise StopParsing(refusal)
+            raise StopParsing(answer_denied(refusal))
 
     def on_body(self, body: bytes) -> None:
         received, self._trailer_bytes = self._body_bytes, 0

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Generic, TypeVar
 
 from keyfold.clocks import Clock
 from keyfold.errors import KeyfoldError, KeysUnusable
-from keyfold.wire.server._authorizers import Authorizer
 from keyfold.wire.server._key_file import AccessKey, read_keys
 from keyfold.wire.server._watched_files import WatchedFile, find_file_state, watch_file
 
@@ -28,13 +28,16 @@ _REMINDER_SECONDS = 60.0
 _DURING_GRACE = f"Keys that were in use are accepted for {GRACE_SECONDS:.0f} seconds, no others."
 _AFTER_GRACE = "Its keys are refused until it is usable."
 
+# What requests with a key are decided by: an authorizer of the DynamoDB server, for example.
+P = TypeVar("P")
+
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An enabled key, the authorizer of requests signed with it, and the files of both."""
+class Entry(Generic[P]):
+    """An enabled key, what was prepared for requests with it, and the files of both."""
 
     key: AccessKey
-    authorizer: Authorizer
+    prepared: P
     files: tuple[WatchedFile, ...]
 
 
@@ -57,11 +60,11 @@ class _FileFault:
             self.logged, self.logged_at = text, now
 
 
-# Makes the authorizer of a key, given the path of its policy. Raises KeyfoldError.
-Prepare = Callable[[AccessKey, str | None], Authorizer]
+# Prepares what requests with a key are decided by, given the path of its policy. Raises KeyfoldError.
+Prepare = Callable[[AccessKey, str | None], P]
 
 
-class Keyring:
+class Keyring(Generic[P]):
     """The current keys of a file, reloaded when it changes.
 
     If the file becomes unusable, or the policy of some keys, then these keys are in doubt: they are
@@ -72,7 +75,7 @@ class Keyring:
     def __init__(
         self,
         path: str,
-        prepare: Prepare,
+        prepare: Prepare[P],
         *,
         monotonic: Clock = time.monotonic,
         clock: Clock = time.time,
@@ -82,9 +85,9 @@ class Keyring:
         self._monotonic, self._clock = monotonic, clock
         # Of everything but `find`, which threads may call at any time.
         self._lock = Lock()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, Entry[P]] = {}
         # The keys of unusable files.
-        self._doubted: dict[str, Entry] = {}
+        self._doubted: dict[str, Entry[P]] = {}
         self._used: set[str] = set()
         self._faults: dict[str, _FileFault] = {}
         self._retry_at = 0.0
@@ -93,7 +96,7 @@ class Keyring:
         self._files = {path: watch_file(path, clock())}
         self._load(self._files, is_first=True)
 
-    def find(self, access_key: str, *, is_shared: bool = False) -> Entry | None:
+    def find(self, access_key: str, *, is_shared: bool = False) -> Entry[P] | None:
         """Return the entry of an access key; None if it is unknown, disabled, revoked or in doubt.
 
         It checks whether the files of the key have changed, so that every process refuses a revoked
@@ -144,7 +147,7 @@ class Keyring:
         with self._lock:
             self._check(self._monotonic())
 
-    def _find_after_check(self, access_key: str) -> Entry | None:
+    def _find_after_check(self, access_key: str) -> Entry[P] | None:
         with self._lock:
             now = self._monotonic()
             self._check(now)
@@ -195,8 +198,8 @@ class Keyring:
         keys = read_keys(self._path)
         before = {**self._doubted, **self._entries}
         used = {self._path: files[self._path]}
-        entries: dict[str, Entry] = {}
-        doubted: dict[str, Entry] = {}
+        entries: dict[str, Entry[P]] = {}
+        doubted: dict[str, Entry[P]] = {}
         errors: dict[str, KeyfoldError] = {}
         for access_key, key in keys.items():
             if key.is_disabled:

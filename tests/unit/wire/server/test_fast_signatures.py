@@ -24,7 +24,7 @@ from keyfold.wire._sigv4 import (
     derive_key,
 )
 from keyfold.wire.server import _keyring
-from keyfold.wire.server._authorizers import AdminAuthorizer
+from keyfold.wire.server._authorizers import AdminAuthorizer, Authorizer
 from keyfold.wire.server._fast_signatures import FastVerifier
 from keyfold.wire.server._gate import KeyGate
 from keyfold.wire.server._key_file import AccessKey, changing_keys
@@ -369,8 +369,8 @@ def test_a_request_that_arrives_in_parts_checks_the_keys_again(wire: Wire, path:
 # Bounds.
 
 
-class Keys(dict[str, Entry]):
-    def find(self, access_key: str, *, is_shared: bool = False) -> Entry | None:
+class Keys(dict[str, Entry[Authorizer]]):
+    def find(self, access_key: str, *, is_shared: bool = False) -> Entry[Authorizer] | None:
         return self.get(access_key)
 
     def put(self, access_key: str, token: str | None = None) -> None:

@@ -74,7 +74,7 @@ def spoil(path: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
             path.write_text(block("A"), "utf-8")
 
 
-def finds(keyring: Keyring, *access_keys: str) -> list[str]:
+def finds(keyring: Keyring[Authorizer], *access_keys: str) -> list[str]:
     """Return which of some keys are found."""
     return [each for each in access_keys if keyring.find(each) is not None]
 
@@ -353,8 +353,8 @@ def test_a_changed_policy_is_read_again(path: Path, caplog: pytest.LogCaptureFix
         entry = keyring.find("A")
         if entry is None:
             return None
-        assert isinstance(entry.authorizer, Named)
-        return entry.authorizer.text
+        assert isinstance(entry.prepared, Named)
+        return entry.prepared.text
 
     time = Clock()
     keyring = Keyring(str(path), prepare, monotonic=time)
