@@ -13,6 +13,7 @@ class MutantGroup(NamedTuple):
 
 
 _SERVER = "tests/unit/wire/server"
+_STORAGE = "tests/unit/engine/storage"
 
 GROUPS = {
     "guard": MutantGroup(
@@ -39,15 +40,25 @@ GROUPS = {
         ("store/_cursors.py",),
         ("tests/unit/store/test_cursors.py",),
     ),
-    "storage": MutantGroup(
-        ("engine/storage/sqlite.py", "engine/storage/view.py"),
-        tuple(
-            f"tests/unit/engine/storage/test_{name}.py"
-            for name in (
-                *("protocol", "held_views", "conditional_puts", "snapshots", "group_commit"),
-                *("versions", "locks"),
-            )
+    "storage-rows": MutantGroup(
+        ("engine/storage/view.py", "engine/storage/statements.py"),
+        tuple(f"{_STORAGE}/test_{name}.py" for name in ("protocol", "conditional_puts", "walks")),
+    ),
+    "storage-commits": MutantGroup(
+        ("engine/storage/sqlite.py", "engine/storage/snapshots.py"),
+        (
+            *(
+                f"{_STORAGE}/test_{name}.py"
+                for name in ("protocol", "held_views", "snapshots", "group_commit")
+            ),
+            "tests/unit/engine/test_interrupts.py",
+            "tests/hostile/test_files.py",
+            *(f"{_STORAGE}/test_{name}.py" for name in ("locks", "forks")),
         ),
+    ),
+    "storage-epochs": MutantGroup(
+        ("engine/storage/epochs.py", "engine/storage/file_watch.py"),
+        ("tests/crash/test_epochs.py", "tests/hostile/test_files.py"),
     ),
     "keys": MutantGroup(
         (

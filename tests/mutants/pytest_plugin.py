@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from _pytest.nodes import Node
 from hypothesis import HealthCheck, Phase, settings
 
@@ -19,3 +20,21 @@ settings.register_profile(
 # mutmut 3.8 reads an attribute of tests that pytest 9.2 has renamed.
 if not hasattr(Node, "_nodeid"):
     Node._nodeid = property(lambda node: node.nodeid)  # pyright: ignore - the point of this line
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of one storage in memory before those on files, which take longer.
+
+    The first test that fails decides, and mutmut names the tests in random order.
+    """
+    items.sort(key=lambda item: (item.path.name, "memory" not in item.name))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget statements that an earlier test has made: mutmut runs the tests that reach a function."""
+    # Not at the top: the mutant is not on the path when this module is imported.
+    from keyfold.engine.storage import RowSet
+
+    for value in vars(getattr(item, "module", None)).values():
+        if isinstance(value, RowSet):
+            object.__setattr__(value, "prepared", None)

@@ -2,8 +2,9 @@
 
     python -m tests.mutants.run guard keys --jobs 2
 
-Without names, all groups of `tests/mutants/groups.py` run, one after another. `--list FILE` writes the
-survivors that are not listed, for `tests/mutants/survivors.toml`. The exit status is 1 if there are any.
+Without names, all groups of `tests/mutants/groups.py` run, one after another; `storage` stands for the
+groups whose names begin with `storage-`. `--list FILE` writes the survivors that are not listed, for
+`tests/mutants/survivors.toml`. The exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ from pathlib import Path
 from tests.clients.environments import Unavailable, make_python
 from tests.mutants.groups import GROUPS, MutantGroup
 from tests.mutants.survivors import KnownSurvivors, Mutant, MutantRun, read_run, render, report
+from tests.mutants.undecorated import undecorate
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
 # What the chosen tests read of the repository.
 _COPIED = ("src", "tests", "README.md", "docs", "scripts", "examples")
+# The slowest test that is chosen takes a second and a half, and most of them a hundredth of that.
+_TEST_SECONDS = 15
 _PYTEST = (
     *("-n", "0", "-q", "-p", "no:cacheprovider"),
     *("-p", "tests.mutants.pytest_plugin", "--hypothesis-profile=mutants"),
+    # Many a mutant waits for ever. Without this, mutmut waits for fifteen times the tests' time.
+    *("-o", f"faulthandler_timeout={_TEST_SECONDS}", "-o", "faulthandler_exit_on_timeout=true"),
 )
 
 
@@ -39,9 +45,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes that run tests at a time")
     parser.add_argument("--list", type=Path, help="a file for survivors that are not listed")
     asked = parser.parse_args()
-    unknown = [each for each in asked.groups if each not in GROUPS]
-    if unknown:
-        parser.error(f"there is no group {unknown[0]!r}; there are {', '.join(GROUPS)}")
+    try:
+        names = find_groups(asked.groups)
+    except LookupError as error:
+        parser.error(str(error))
     try:
         tool = Path(make_python("mutants", REQUIREMENTS)).parents[1]
     except Unavailable as reason:
@@ -49,10 +56,10 @@ def main() -> int:
         return 2
     (packages,) = tool.glob("lib/python*/site-packages")
     known, unlisted = KnownSurvivors.load(), dict[Mutant, str]()
-    for name in asked.groups or GROUPS:
+    for name in names:
         group = GROUPS[name]
         print(f"\n{name}: {', '.join(group.modules)}", flush=True)
-        with tempfile.TemporaryDirectory(prefix="keyfold-mutants-") as folder:
+        with tempfile.TemporaryDirectory(prefix="keyfold-mutants-", dir=_find_memory()) as folder:
             found = run_group(group, Path(folder), packages, jobs=asked.jobs)
         text, _ = report(found, known, group.modules)
         print(text, flush=True)
@@ -60,6 +67,22 @@ def main() -> int:
     if asked.list is not None:
         asked.list.write_text(render(unlisted), "utf-8")
     return 1 if unlisted else 0
+
+
+def find_groups(asked: list[str]) -> list[str]:
+    """Return the groups with these names, or that begin with one of them; raises LookupError."""
+    found: list[str] = []
+    for wanted in asked:
+        matching = [name for name in GROUPS if name == wanted or name.startswith(f"{wanted}-")]
+        if not matching:
+            raise LookupError(f"there is no group {wanted!r}; there are {', '.join(GROUPS)}")
+        found += matching
+    return found or [*GROUPS]
+
+
+def _find_memory() -> str | None:
+    """Return a folder in memory, if there is one: files that are synced are slow elsewhere."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def run_group(group: MutantGroup, folder: Path, packages: Path, *, jobs: int) -> MutantRun:
@@ -70,10 +93,18 @@ def run_group(group: MutantGroup, folder: Path, packages: Path, *, jobs: int) ->
             shutil.copytree(source, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder)
+    for module in group.modules:
+        path = folder / "src/keyfold" / module
+        path.write_text(undecorate(path.read_text("utf-8")), "utf-8")
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     (folder / "pyproject.toml").write_text(f"{project}\n{_configure(group)}", "utf-8")
     command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(jobs)]
-    environment = {**os.environ, "PYTHONPATH": str(packages)}
+    # Programs that tests start run the mutant, too.
+    mutated, temporary = folder / "mutants/src", folder / "tmp"
+    for each in (mutated, temporary):
+        each.mkdir(parents=True)
+    paths = os.pathsep.join((str(packages), str(mutated)))
+    environment = {**os.environ, "PYTHONPATH": paths, "TMPDIR": str(temporary)}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import tomllib
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.groups import GROUPS
-from tests.mutants.run import REQUIREMENTS, ROOT, _configure
+from tests.mutants.run import REQUIREMENTS, ROOT, _configure, find_groups
 from tests.mutants.survivors import (
     KnownSurvivors,
     Mutant,
@@ -20,6 +21,7 @@ from tests.mutants.survivors import (
     render,
     report,
 )
+from tests.mutants.undecorated import undecorate
 
 MODULES = [each for group in GROUPS.values() for each in group.modules]
 
@@ -67,6 +69,28 @@ def test_the_modules_and_tests_of_a_group_exist(name: str) -> None:
     assert [each for each in group.tests if not (ROOT / each).exists()] == []
     settings = tomllib.loads(_configure(group))["tool"]["mutmut"]
     assert settings["pytest_add_cli_args_test_selection"] == [*group.tests]
+
+
+def test_a_name_stands_for_the_groups_that_begin_with_it() -> None:
+    assert find_groups([]) == [*GROUPS]
+    assert find_groups(["keys"]) == ["keys"]
+    assert find_groups(["storage"]) == [name for name in GROUPS if name.startswith("storage-")]
+    with pytest.raises(LookupError, match="there is no group 'stor'; there are guard, "):
+        find_groups(["stor"])
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_function_of_a_group_has_a_decorator_that_keeps_it_from_being_changed(
+    module: str,
+) -> None:
+    source = undecorate((ROOT / "src/keyfold" / module).read_text("utf-8"))
+    decorators = [
+        ast.unparse(each)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+        for each in node.decorator_list
+    ]
+    assert {*decorators} <= {"classmethod", "staticmethod"}
 
 
 def test_each_survivor_is_listed_once_with_a_reason_and_its_code_exists() -> None:

@@ -83,7 +83,8 @@ def test_an_index_column_has_an_order_and_is_resumed_after_an_entry(storage: Sto
     assert values_of(storage, index._replace(after=(b"1", b"b1"))) == [b"d1", b"c2", b"e2"]
     back = index._replace(reverse=True, after=(b"2", b"c2"))
     assert values_of(storage, back) == [b"d1", b"b1"]
-    storage.put(ROWS, b"d1", b"new", 3, (b"3", b"x"))
+    assert storage.put(ROWS, b"d1", b"d1", 2, (b"1", None)) is True
+    assert storage.put(ROWS, b"d1", b"new", 3, (b"3", b"x")) is True
     assert values_of(storage, index) == [b"b1", b"c2", b"e2", b"new"]
     storage.write(lambda writer: writer.delete(ROWS, b"d1"))
     assert values_of(storage, index) == [b"b1", b"c2", b"e2"]
@@ -107,9 +108,21 @@ def test_rows_are_counted_as_a_whole_and_in_part(storage: Storage) -> None:
     fill(storage, b"a", b"b1", b"cc2")
     assert storage.read(lambda reader: reader.count_rows(ROWS)) == (3, 6, ((2, 5), (0, 0)))
     assert storage.read(lambda reader: reader.sum_sizes(ROWS, b"b", b"d")) == 5
+    storage.put(ROWS, b"b1", b"value", 7, (None, b"x"))
+    assert storage.read(lambda reader: reader.count_rows(ROWS)) == (3, 11, ((1, 3), (1, 7)))
     assert storage.read(lambda reader: reader.read_entries(ROWS, b"b", limit=1)) == [
-        StoredRow(b"b1", (b"b1", 2), hash_row_key(b"b1"), (b"1", None))
+        StoredRow(b"b1", (b"value", 7), hash_row_key(b"b1"), (None, b"x"))
     ]
+
+
+def test_rows_without_index_columns_are_read_with_all_their_fields(storage: Storage) -> None:
+    rows = RowSet(5, 1, ())
+    storage.write(lambda writer: writer.create_rows(rows))
+    assert storage.put(rows, b"k", b"value", 7, ()) is True
+    assert storage.read(lambda reader: reader.read_entries(rows, b"", limit=9)) == [
+        StoredRow(b"k", (b"value", 7))
+    ]
+    assert storage.read(lambda reader: reader.count_rows(rows)) == (1, 7, ())
 
 
 @pytest.mark.parametrize("is_long", [False, True])
@@ -195,6 +208,8 @@ def test_records_are_listed_by_name(storage: Storage) -> None:
     assert storage.read(lambda reader: reader.list_records("kind")) == listed
     assert storage.read(lambda reader: reader.list_records("kind", below="c")) == listed[:2]
     assert storage.read(lambda reader: reader.list_records("kind", limit=1)) == listed[:1]
+    assert storage.read(lambda reader: reader.get_record("kind", "b")) == b"b"
+    assert storage.read(lambda reader: reader.get_record("other", "b")) is None
     storage.write(lambda writer: writer.set_record("kind", "a", None))
     assert storage.read(lambda reader: reader.get_record("kind", "a")) is None
 
@@ -208,6 +223,7 @@ def test_columns_are_added_empty_and_removed_with_their_entries(storage: Storage
     storage.put(changed, b"a1", b"a1", 2, (None, b"x"))
     page = storage.read_span(changed, Span(b"", b"z", column="i2"), limit=-1, max_bytes=99)
     assert page == ((b"a1",), (2,))
+    assert storage.read(lambda reader: reader.has_rows())
     storage.write(lambda writer: writer.drop_rows(changed))
     assert not storage.read(lambda reader: reader.has_rows())
 
@@ -299,7 +315,7 @@ def test_changes_are_selected_by_number_time_key_and_size(storage: Storage) -> N
         assert numbers(after=1, until=3) == [2, 3]
         assert numbers(low=b"a", high=b"b") == [1, 3]
         assert numbers(limit=2) == [1, 2]
-        assert numbers(max_bytes=4) == [1, 2]
+        assert [numbers(max_bytes=most) for most in (1, 3, 4, 6)] == [[1], [1], [1, 2], [1, 2]]
         assert reader.count_changes(LOG, after=0, until=3, low=b"a", high=b"b") == 2
         at = clock.now - 20
         found = [reader.find_change(LOG, time) for time in (at - 99, at - 1, at, at + 1, at + 99)]
