@@ -13,7 +13,11 @@ class MutantGroup(NamedTuple):
 
 
 _SERVER = "tests/unit/wire/server"
-_STORAGE = "tests/unit/engine/storage"
+
+
+def _in_storage(*names: str) -> tuple[str, ...]:
+    return tuple(f"tests/unit/engine/storage/test_{name}.py" for name in names)
+
 
 GROUPS = {
     "guard": MutantGroup(
@@ -42,18 +46,15 @@ GROUPS = {
     ),
     "storage-rows": MutantGroup(
         ("engine/storage/view.py", "engine/storage/statements.py"),
-        tuple(f"{_STORAGE}/test_{name}.py" for name in ("protocol", "conditional_puts", "walks")),
+        _in_storage("views", "protocol", "conditional_puts", "walks"),
     ),
     "storage-commits": MutantGroup(
         ("engine/storage/sqlite.py", "engine/storage/snapshots.py"),
         (
-            *(
-                f"{_STORAGE}/test_{name}.py"
-                for name in ("protocol", "held_views", "snapshots", "group_commit")
-            ),
+            *_in_storage("protocol", "held_views", "snapshots", "shared_commits", "group_commit"),
+            *_in_storage("locks", "forks"),
             "tests/unit/engine/test_interrupts.py",
             "tests/hostile/test_files.py",
-            *(f"{_STORAGE}/test_{name}.py" for name in ("locks", "forks")),
         ),
     ),
     "storage-epochs": MutantGroup(

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from keyfold.engine.storage import RowSet, Storage, StorageReader, StorageWriter
+from keyfold.engine.storage import (
+    RowsChanged,
+    RowSet,
+    SqliteStorage,
+    Storage,
+    StorageReader,
+    StorageWriter,
+)
 from keyfold.errors import EngineClosed
 from tests.unit.engine.storage.programs import run_program
 
@@ -52,13 +59,30 @@ def test_a_snapshot_outlives_a_dropped_table(storage: Storage) -> None:
         assert snapshot.read(keys_in) == [b"first"]
 
 
-def test_closing_ends_every_snapshot(storage: Storage) -> None:
+def test_closing_ends_every_snapshot(storage: SqliteStorage) -> None:
     with storage.hold_snapshot() as snapshot:
         storage.close()
-        with pytest.raises(EngineClosed):
+        with pytest.raises(EngineClosed) as ended:
             snapshot.read(keys_in)
+        assert storage._path in str(ended.value)
     with pytest.raises(EngineClosed), storage.hold_snapshot():
         pytest.fail("it is closed")
+
+
+def test_a_storage_forgets_snapshots_that_are_released(storage: SqliteStorage) -> None:
+    with storage.hold_snapshot() as first, storage.hold_snapshot() as second:
+        assert storage._snapshots == [first, second]
+    assert storage._snapshots == []
+    with pytest.raises(EngineClosed):
+        first.read(keys_in)
+
+
+def test_a_snapshot_that_cannot_be_taken_raises_our_error(storage: SqliteStorage) -> None:
+    storage._connection.execute("ALTER TABLE metadata RENAME TO other")
+    with pytest.raises(RowsChanged), storage.hold_snapshot():
+        pytest.fail("it has no metadata")
+    assert storage._snapshots == []
+    storage._connection.execute("ALTER TABLE other RENAME TO metadata")
 
 
 FORKING = """
