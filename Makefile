@@ -56,6 +56,10 @@ test-exports: $(venv)/.dev ## Check exported files with the tools that they are 
 test-cdk: $(venv)/.dev ## Synthesise exported CDK stacks (installs 400 MB)
 	$(bin)/pytest -m cdk tests/exports $(ARGS)
 
+.PHONY: test-frameworks
+test-frameworks: $(venv)/.dev ## Run the stores of agents' frameworks (installs 190 MB)
+	$(bin)/pytest -n 2 -m frameworks tests/frameworks $(ARGS)
+
 .PHONY: test-minimums
 test-minimums: $(venv)/.dev ## Run some tests with the oldest dependencies that are declared
 	$(bin)/python -m tests.minimums.run $(ARGS)
@@ -116,6 +120,8 @@ lock: ## Pin the newest dependencies (needs uv)
 		--output-file tests/clients/requirements-current.txt
 	$(UV) $(compile) tests/clients/requirements-aioboto3.in \
 		--output-file tests/clients/requirements-aioboto3.txt
+	$(UV) $(compile) tests/frameworks/requirements.in \
+		--output-file tests/frameworks/requirements.txt
 	$(UV) $(compile) --resolution lowest-direct --all-extras pyproject.toml \
 		tests/minimums/requirements.in --output-file tests/minimums/requirements.txt
 	$(UV) $(compile) tests/endpoints/requirements-moto.in \
