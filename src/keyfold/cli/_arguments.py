@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from decimal import Decimal
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -16,7 +15,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from keyfold.cli._surfaces import Surface
 from keyfold.cli._times import parse_units
 from keyfold.errors import HandleInvalid, KeyfoldError
-from keyfold.model import Entity, Pattern, Request
+from keyfold.model import Pattern, Request
+from keyfold.model._pattern_types import assume_utc, find_value_type
 from keyfold.model._patterns import Parameter
 
 _PLAIN = Surface()
@@ -107,7 +107,7 @@ def takes(pattern: Pattern[..., Any], name: str) -> bool:
 
 def show_parameter(pattern: Pattern[..., Any], parameter: Parameter) -> str:
     """Return a parameter's flag and type as help shows them, in brackets if optional."""
-    shown = f"{to_flag(parameter.name)} {show_type(type_of(pattern, parameter))}"
+    shown = f"{to_flag(parameter.name)} {show_type(find_value_type(pattern, parameter))}"
     return shown if parameter.is_required else f"[{shown}]"
 
 
@@ -147,31 +147,10 @@ def _is_flag(parameter: Parameter) -> bool:
     return parameter.annotation is bool
 
 
-def type_of(pattern: Pattern[..., Any], parameter: Parameter) -> Any:
-    """Return the type to parse a value as: the annotation's, or the example's if that is open.
-
-    An annotation is open if it is Any, a name that was not resolved, or an entity without a table.
-    """
-    annotation: Any = parameter.annotation
-    if isinstance(annotation, TypeVar):
-        annotation = annotation.__bound__ or Any
-    is_open = annotation is Any or isinstance(annotation, str) or _has_no_table(annotation)
-    if is_open and parameter.name in pattern.example:
-        return cast(type[Any], type(pattern.example[parameter.name]))
-    # A type that is local to a function is only known by name: its value stays a string.
-    return Any if isinstance(annotation, str) else annotation
-
-
-def _has_no_table(annotation: Any) -> bool:
-    if not isinstance(annotation, type) or not issubclass(annotation, Entity):
-        return False
-    return "_keyfold_table" not in vars(annotation)
-
-
 def _read(
     pattern: Pattern[..., Any], parameter: Parameter, text: str, flag: str, surface: Surface
 ) -> Any:
-    wanted = type_of(pattern, parameter)
+    wanted = find_value_type(pattern, parameter)
     try:
         return _parse(TypeAdapter(wanted), text, surface)
     except HandleInvalid as error:
@@ -186,7 +165,7 @@ def _parse(adapter: TypeAdapter[Any], given: str, surface: Surface) -> Any:
     """Return the value of a text; raises ValidationError, HandleInvalid."""
     text = surface.read(given)
     try:
-        return _with_zone(adapter.validate_strings(text))
+        return assume_utc(adapter.validate_strings(text))
     except ValidationError as error:
         problem = error
     duration = parse_units(text)
@@ -198,14 +177,7 @@ def _parse(adapter: TypeAdapter[Any], given: str, surface: Surface) -> Any:
     except ValueError:
         raise problem from None
     # This error names the invalid parts of a structured value.
-    return _with_zone(adapter.validate_python(surface.read_json(read)))
-
-
-def _with_zone(value: Any) -> Any:
-    """Return a value; a time without a time zone becomes UTC."""
-    if isinstance(value, datetime) and value.tzinfo is None:
-        return value.replace(tzinfo=UTC)
-    return value
+    return assume_utc(adapter.validate_python(surface.read_json(read)))
 
 
 def _describe_errors(error: ValidationError) -> str:

@@ -73,7 +73,8 @@ def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
 
 
 def _to_json(pattern: Pattern[..., Any], *, shows_keys: bool) -> dict[str, Any]:
-    from keyfold.cli._arguments import show_type, type_of
+    from keyfold.cli._arguments import show_type
+    from keyfold.model._pattern_types import find_value_type
 
     document: dict[str, Any] = {
         "name": pattern.name,
@@ -82,7 +83,7 @@ def _to_json(pattern: Pattern[..., Any], *, shows_keys: bool) -> dict[str, Any]:
         "parameters": [
             {
                 "name": each.name,
-                "type": show_type(type_of(pattern, each)),
+                "type": show_type(find_value_type(pattern, each)),
                 "required": each.is_required,
             }
             for each in pattern.parameters

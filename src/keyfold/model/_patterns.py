@@ -120,6 +120,7 @@ class Pattern(Generic[P, R_co]):
         rate: CallRate | None = None,
         peak: CallRate | None = None,
         lint_ignore: Mapping[str, str] | None = None,
+        path: str | None = None,
     ) -> None:
         self.name = name
         self.make = make
@@ -129,6 +130,8 @@ class Pattern(Generic[P, R_co]):
         self.peak = peak
         # The codes of lint rules that do not apply to it, with the reasons.
         self.lint_ignore = dict(lint_ignore or {})
+        # Where a service has it, such as "/users/{user}/orders"; None for a path by its name.
+        self.path = path
         self.description = inspect.getdoc(make) or ""
         self.__doc__ = make.__doc__
         self.__name__ = getattr(make, "__name__", name)
@@ -310,6 +313,7 @@ class PatternRegistry(Mapping[str, Pattern[..., Any]]):
         rate: str | float | None = None,
         peak: str | float | None = None,
         lint_ignore: Mapping[str, str] | None = None,
+        path: str | None = None,
     ) -> Callable[[Callable[P, R_co]], Pattern[P, R_co]]:
         """Return the decorator that registers a function."""
         subject = f"{self.table}: pattern {name!r}"
@@ -321,7 +325,9 @@ class PatternRegistry(Mapping[str, Pattern[..., Any]]):
             raise DeclarationInvalid((problem,))
 
         def decorate(make: Callable[P, R_co]) -> Pattern[P, R_co]:
-            pattern = Pattern(name, make, example, rate=mean, peak=most, lint_ignore=lint_ignore)
+            pattern = Pattern(
+                name, make, example, rate=mean, peak=most, lint_ignore=lint_ignore, path=path
+            )
             unknown = pattern.example.keys() - inspect.signature(make).parameters.keys()
             if unknown:
                 problem = f"its example has {min(unknown)!r}, which is not one of its parameters."

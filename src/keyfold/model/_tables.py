@@ -216,15 +216,20 @@ class Table:
         rate: str | float | None = None,
         peak: str | float | None = None,
         lint_ignore: Mapping[str, str] | None = None,
+        path: str | None = None,
     ) -> Callable[[Callable[P, R]], Pattern[P, R]]:
         """Return a decorator that registers a function as an access pattern of the table.
 
         The function takes the pattern's arguments and returns a request. `example` has values for
         arguments that `explain` cannot replace by placeholders. `rate` and `peak` are how often it
         is expected to be called, on average and at most, as in "40/s" and "2M/month".
-        `lint_ignore` has the codes of lint rules that do not apply to it, with the reasons.
+        `lint_ignore` has the codes of lint rules that do not apply to it, with the reasons. `path` is
+        where a service has it, such as "/users/{user}/orders"; by default, entity and function name
+        it.
         """
-        return self.patterns.register(name, example, rate=rate, peak=peak, lint_ignore=lint_ignore)
+        return self.patterns.register(
+            name, example, rate=rate, peak=peak, lint_ignore=lint_ignore, path=path
+        )
 
     def expect(
         self,

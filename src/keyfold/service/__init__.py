@@ -1,1 +1,25 @@
-"""Access patterns as a service: each pattern is an HTTP endpoint, and each caller has its tenant."""
+"""Access patterns as a service: each pattern is an HTTP endpoint, and each caller has its tenant.
+
+`create_app` returns an ASGI application, for any server of that kind, or mounted in another application.
+The types of callers say who may use it.
+"""
+
+from __future__ import annotations
+
+from keyfold.service._app import PatternService, create_app
+from keyfold.service._callers import Authenticator, Authenticators, Caller, FixedCaller, Nobody
+from keyfold.service._endpoints import Endpoint, make_endpoints
+from keyfold.service._running import PageLimits
+
+__all__ = [
+    "Authenticator",
+    "Authenticators",
+    "Caller",
+    "Endpoint",
+    "FixedCaller",
+    "Nobody",
+    "PageLimits",
+    "PatternService",
+    "create_app",
+    "make_endpoints",
+]

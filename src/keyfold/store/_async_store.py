@@ -14,7 +14,7 @@ from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
 from keyfold.store._awaited_results import check_reads, plan_until
-from keyfold.store._call_records import is_logged
+from keyfold.store._call_records import Hook, is_logged
 from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive_async
 from keyfold.store._follow_options import (
@@ -122,6 +122,10 @@ class AsyncStore:
 
         settings = PrincipalSettings(self._settings, (role, *roles), ids)
         return AsyncStore(self._executor, settings, sleep=self._sleep)
+
+    def observed_by(self, hook: Hook) -> AsyncStore:
+        """Async version of `Store.observed_by`: return a store that calls one more hook."""
+        return AsyncStore(self._executor, self._settings.with_hook(hook), sleep=self._sleep)
 
     @property
     def handles(self) -> Handles | None:

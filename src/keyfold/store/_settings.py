@@ -7,8 +7,9 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from keyfold.clocks import Clock, check_clock, read_as_datetime
 from keyfold.errors import (
@@ -115,6 +116,13 @@ class StoreSettings:
             # Kept: finding the types and compiling patterns for them takes a millisecond.
             self._handles = Handles(kinds, derive_handle_key(self._cursor_key))
         return self._handles.of(principal)
+
+    def with_hook(self, hook: Hook) -> Self:
+        """Return the same settings with one more hook, which is called after the others."""
+        made = copy(self)
+        made.on_call = (*self.on_call, hook)
+        made.reports_capacity = True
+        return made
 
     def show_tables(self) -> str:
         """Return the names of the tables, for the text of a store."""

@@ -14,7 +14,7 @@ from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
 from keyfold.store._awaited_results import check_reads, plan_until
-from keyfold.store._call_records import is_logged
+from keyfold.store._call_records import Hook, is_logged
 from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive
 from keyfold.store._follow_options import (
@@ -136,6 +136,13 @@ class Store:
 
         settings = PrincipalSettings(self._settings, (role, *roles), ids)
         return Store(self._executor, settings, sleep=self._sleep)
+
+    def observed_by(self, hook: Hook) -> Store:
+        """Return a store of the same database that calls one more hook; see `on_call` of `open`.
+
+        Closing it leaves the database open.
+        """
+        return Store(self._executor, self._settings.with_hook(hook), sleep=self._sleep)
 
     @property
     def handles(self) -> Handles | None:

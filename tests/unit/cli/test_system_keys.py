@@ -21,11 +21,12 @@ import pytest
 
 import keyfold
 from keyfold import Pattern, Store, Ulid
-from keyfold.cli._arguments import to_flag, type_of
+from keyfold.cli._arguments import to_flag
 from keyfold.cli._plain import to_json_text, to_plain
 from keyfold.designs.market import Cart, CartId, Order, OrderId, Product, ProductId, table
 from keyfold.engine import Engine
 from keyfold.model._pattern_arguments import sample_for
+from keyfold.model._pattern_types import find_value_type
 from keyfold.store import Handles
 from keyfold.wire.server import Server
 from tests.demo_run import DemoRun
@@ -131,7 +132,7 @@ def values_of(pattern: Pattern[..., Any], found: Found) -> dict[str, Any]:
     """Return a value for each parameter of a pattern."""
     values: dict[str, Any] = {}
     for each in pattern.parameters:
-        kind = type_of(pattern, each)
+        kind = find_value_type(pattern, each)
         value = found.find(each.name, kind)
         if value is None:
             value = pattern.example.get(each.name)

@@ -1,0 +1,142 @@
+"""The arguments of an endpoint: from query parameters, path segments and JSON bodies.
+
+End users give handles where others give ids; those are read before anything is validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from keyfold.errors import KeyfoldError
+from keyfold.model._pattern_types import assume_utc
+from keyfold.service._endpoints import Endpoint, EndpointParameter
+from keyfold.store import Handles
+
+
+class ArgumentProblem(NamedTuple):
+    """What is wrong with an argument, or with a member of it: `line.quantity`."""
+
+    argument: str
+    message: str
+
+
+class ArgumentsInvalid(Exception):
+    """Arguments that an endpoint does not take."""
+
+    def __init__(self, problems: Sequence[ArgumentProblem]) -> None:
+        super().__init__("; ".join(f"{each.argument}: {each.message}" for each in problems))
+        self.problems = tuple(problems)
+
+
+class BodyMalformed(Exception):
+    """A body that is not JSON."""
+
+
+_LISTS = (list, tuple, set, frozenset, Sequence, AbstractSet, Iterable)
+
+
+def read_body(
+    endpoint: Endpoint, body: bytes, places: Mapping[str, str], handles: Handles | None
+) -> dict[str, Any]:
+    """Return the arguments of a JSON body and of the path; raises ArgumentsInvalid, BodyMalformed, HandleInvalid."""
+    if handles is not None or places:
+        try:
+            given: Any = orjson.loads(body) if body else {}
+        except orjson.JSONDecodeError as error:
+            raise BodyMalformed(str(error)) from None
+        if isinstance(given, dict):
+            given = {**cast("dict[str, Any]", given), **places}
+        if handles is not None:
+            given = handles.read_json(given)
+        body = orjson.dumps(given)
+    try:
+        found = endpoint.arguments.validate_json(body or b"{}")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            raise BodyMalformed(first["msg"].removeprefix("Invalid JSON: ")) from None
+        raise ArgumentsInvalid(list_problems(error, handles)) from error
+    return {name: assume_utc(value) for name, value in found.items()}
+
+
+def read_arguments(
+    endpoint: Endpoint, given: Mapping[str, Any], handles: Handles | None
+) -> dict[str, Any]:
+    """Return the arguments of a JSON object; raises ArgumentsInvalid, HandleInvalid."""
+    return read_body(endpoint, orjson.dumps(given), {}, handles)
+
+
+def read_query(
+    endpoint: Endpoint, given: Sequence[tuple[str, str]], handles: Handles | None
+) -> dict[str, Any]:
+    """Return the arguments of a query string and of the path; raises ArgumentsInvalid, HandleInvalid.
+
+    A list is given as a parameter that occurs several times, and anything else with members as JSON.
+    """
+    texts: dict[str, list[str]] = {}
+    for name, text in given:
+        texts.setdefault(name, []).append(text if handles is None else handles.read(text))
+    found: dict[str, Any] = {}
+    problems: list[ArgumentProblem] = []
+    for parameter in endpoint.parameters:
+        values = texts.pop(parameter.name, None)
+        if values is None:
+            if parameter.is_required:
+                problems.append(ArgumentProblem(parameter.name, "It is required"))
+            continue
+        try:
+            found[parameter.name] = assume_utc(_read_texts(parameter, values))
+        except ArgumentsInvalid as error:
+            problems += error.problems
+        except ValidationError as error:
+            problems += list_problems(error, handles, parameter.name)
+    problems += [ArgumentProblem(name, "There is no such parameter") for name in texts]
+    if problems:
+        raise ArgumentsInvalid(problems)
+    return found
+
+
+def list_problems(
+    error: ValidationError, handles: Handles | None, *within: str
+) -> list[ArgumentProblem]:
+    """Return what a validation found: where, and what, without the values."""
+    return [
+        ArgumentProblem(".".join(map(str, (*within, *each["loc"]))), _describe(dict(each), handles))
+        for each in error.errors(include_url=False, include_input=False)
+    ]
+
+
+def _describe(problem: dict[str, Any], handles: Handles | None) -> str:
+    """Return what is wrong with a value; an error of ours says it without keys."""
+    cause = problem.get("ctx", {}).get("error")
+    if isinstance(cause, KeyfoldError):
+        return cause.public if handles is None else handles.show_error(cause)
+    text = str(problem["msg"])
+    return text if handles is None else handles.show(text)
+
+
+def is_list(kind: Any) -> bool:
+    """Return whether a parameter of a type may occur several times in a query string."""
+    if get_origin(kind) is Annotated:
+        return is_list(get_args(kind)[0])
+    return (get_origin(kind) or kind) in _LISTS
+
+
+def _read_texts(parameter: EndpointParameter, texts: list[str]) -> Any:
+    adapter: TypeAdapter[Any] = parameter.adapter
+    if is_list(parameter.type):
+        return adapter.validate_json(orjson.dumps(texts))
+    if len(texts) > 1:
+        raise ArgumentsInvalid([ArgumentProblem(parameter.name, "Give it once")])
+    [text] = texts
+    try:
+        return adapter.validate_strings(text)
+    except ValidationError:
+        if not text.startswith(("{", "[")):
+            raise
+    return adapter.validate_json(text)

@@ -1,0 +1,65 @@
+"""The database of a service: one store for everybody, and one for each caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Any
+
+import keyfold
+from keyfold.model import Table
+from keyfold.service._callers import Caller
+from keyfold.service._running import count_units
+from keyfold.store import AsyncStore
+
+# Making a caller's store compiles its rights.
+_REMEMBERED = 1_000
+
+
+class ServiceDatabase:
+    """Opens a database when it is first used, and keeps the stores of callers.
+
+    `database` is a URL as `keyfold.open_async` takes it, or an open store, which stays open.
+    """
+
+    def __init__(self, table: Table, database: str | AsyncStore, **options: Any) -> None:
+        self.table = table
+        self._is_given = not isinstance(database, str)
+        self._opened = (
+            keyfold.open_async(table, database, **options)
+            if isinstance(database, str)
+            else database
+        )
+        self._store: AsyncStore | None = None
+        self._lock = asyncio.Lock()
+        self._stores: OrderedDict[str, AsyncStore] = OrderedDict()
+
+    async def open(self) -> AsyncStore:
+        """Return the store that may do everything; it is opened with the first call."""
+        if self._store is None:
+            async with self._lock:
+                if self._store is None:
+                    if not self._is_given:
+                        await self._opened.__aenter__()
+                    self._store = self._opened.observed_by(count_units)
+        return self._store
+
+    async def open_as(self, caller: Caller) -> AsyncStore:
+        """Return the store of a caller; raises PrincipalInvalid."""
+        found = self._stores.get(caller.principal)
+        if found is not None:
+            self._stores.move_to_end(caller.principal)
+            return found
+        whole = await self.open()
+        made = whole.as_principal(*caller.roles, **caller.ids)
+        self._stores[caller.principal] = made
+        if len(self._stores) > _REMEMBERED:
+            self._stores.popitem(last=False)
+        return made
+
+    async def close(self) -> None:
+        """Close the database, unless it was given as an open store."""
+        if self._store is not None and not self._is_given:
+            await self._opened.__aexit__(None, None, None)
+        self._store = None
+        self._stores.clear()

@@ -1,0 +1,120 @@
+"""Requests and responses of HTTP, by the ASGI protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from keyfold.service._problems import PROBLEM_TYPE, Problem, refuse
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON_TYPE = "application/json"
+_MAX_FIELDS = 200
+_DIGITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response with a whole body."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON_TYPE
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    async def send(self, send: Send, *, has_body: bool = True) -> None:
+        """Send the response."""
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in self.headers.items()
+        ]
+        if self.body:
+            headers.append((b"content-type", self.content_type.encode()))
+        if self.status != 204:  # noqa: PLR2004 - No Content
+            headers.append((b"content-length", str(len(self.body)).encode()))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body if has_body else b""})
+
+
+def respond_with(problem: Problem) -> Response:
+    """Return the response of a problem."""
+    return Response(problem.status, problem.to_bytes(), PROBLEM_TYPE, problem.headers)
+
+
+class HttpRequest:
+    """A request: its method, path and headers; the body is received on demand."""
+
+    __slots__ = ("_receive", "headers", "method", "path", "root", "scope", "sent_path")
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.scope = scope
+        self._receive = receive
+        self.method: str = scope["method"]
+        # Where the application is mounted; servers differ in whether the path has it.
+        self.root: str = scope.get("root_path", "")
+        path: str = scope["path"]
+        self.path = path.removeprefix(self.root) if self.root else path
+        raw: bytes | None = scope.get("raw_path")
+        # As it was sent, where servers tell: there, a slash within a segment is `%2F`.
+        self.sent_path = (
+            quote(self.path) if raw is None else raw.decode("latin-1").removeprefix(self.root)
+        )
+        self.headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+
+    @property
+    def query(self) -> list[tuple[str, str]]:
+        """The names and values of the query string, in order."""
+        text: bytes = self.scope["query_string"]
+        if not text:
+            return []
+        try:
+            return parse_qsl(
+                text.decode("ascii"),
+                keep_blank_values=True,
+                strict_parsing=True,
+                errors="strict",
+                max_num_fields=_MAX_FIELDS,
+            )
+        except ValueError:
+            fact = f"The query string is not of the form name=value&…, in UTF-8, with up to {_MAX_FIELDS} values."
+            raise refuse(400, "request-malformed", fact) from None
+
+    async def read_body(self, most: int) -> bytes:
+        """Return the body; raises ServiceProblem if it has more than `most` bytes, or ends early."""
+        declared = self.headers.get("content-length", "")
+        if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > most:
+            raise _too_large(most)
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            part: bytes = message.get("body", b"")
+            size += len(part)
+            if size > most:
+                raise _too_large(most)
+            parts.append(part)
+            if not message.get("more_body", False):
+                return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def wait_until_gone(self) -> None:
+        """Return when the client has hung up."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+class ClientGone(Exception):
+    """The client has hung up: nobody waits for a response."""
+
+
+def _too_large(most: int) -> Exception:
+    return refuse(413, "request-too-large", f"The body may have up to {most:,} bytes.")

@@ -1,0 +1,117 @@
+"""Runs an endpoint as a caller: from arguments to a result, its cursor, and the units it consumed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from keyfold.api import find_operation
+from keyfold.errors import KeyfoldError, PatternFailed
+from keyfold.model import Collection, Page, Query, Request, Scan
+from keyfold.service._endpoints import Endpoint
+from keyfold.store import AsyncStore, CallRecord
+
+# How many calls a page may take. A filter that leaves nearly everything out gives short pages.
+_PAGE_READS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """How many items a page has, if nobody says, and at most."""
+
+    items: int = 100
+    most: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of an endpoint; `cursor` continues a list, `invalid` items do not fit the declaration."""
+
+    value: Any
+    cursor: str | None
+    invalid: int
+    read_units: float
+    write_units: float
+
+    @property
+    def units(self) -> float:
+        """The capacity units that the call consumed."""
+        return self.read_units + self.write_units
+
+
+@dataclass(slots=True)
+class Meter:
+    """Adds up the capacity units of the calls that one request makes."""
+
+    read_units: float = 0.0
+    write_units: float = 0.0
+
+
+_METER: ContextVar[Meter | None] = ContextVar("keyfold_meter", default=None)
+
+
+def count_units(record: CallRecord) -> None:
+    """Add the units of a call to the meter of the request that makes it: a hook for a store."""
+    meter = _METER.get()
+    if meter is None:
+        return
+    if find_operation(record.operation).is_read:
+        meter.read_units += record.consumed
+    else:
+        meter.write_units += record.consumed
+
+
+@contextmanager
+def metered() -> Generator[Meter]:
+    """Count the units of the calls that are made within."""
+    meter = Meter()
+    token = _METER.set(meter)
+    try:
+        yield meter
+    finally:
+        _METER.reset(token)
+
+
+def make_request(
+    endpoint: Endpoint,
+    arguments: Mapping[str, Any],
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    pages: PageLimits,
+) -> Request[Any]:
+    """Return an endpoint's request, whose pages are limited.
+
+    Raises KeyfoldError and ValidationError for arguments that the pattern refuses, PatternFailed for
+    its own mistakes.
+    """
+    try:
+        request: Request[Any] = endpoint.pattern(**arguments)
+    except (KeyfoldError, ValidationError):
+        raise
+    except Exception as error:
+        raise PatternFailed(endpoint.pattern.name, type(error).__name__, str(error)) from error
+    if not isinstance(request, Query | Scan):
+        return request
+    paged = cast("Query[Any] | Scan[Any]", request)
+    asked = [each for each in (paged.page_limit, limit) if each is not None]
+    paged = paged.limit(min(*asked, pages.most) if asked else pages.items)
+    if paged.read_limit is None:
+        paged = paged.max_reads(_PAGE_READS)
+    return paged if cursor is None else paged.after(cursor)
+
+
+async def run_request(store: AsyncStore, request: Request[Any]) -> Outcome:
+    """Run a request, and return its result with what it consumed."""
+    with metered() as meter:
+        value: Any = await store.run(request)
+    cursor, invalid = None, 0
+    if isinstance(value, Page | Collection):
+        found = cast("Page[Any] | Collection", value)
+        cursor, invalid = found.cursor, len(found.invalid)
+    return Outcome(value, cursor, invalid, meter.read_units, meter.write_units)
