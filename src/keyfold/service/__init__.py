@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from keyfold.service._app import PatternService, create_app
 from keyfold.service._callers import Authenticator, Authenticators, Caller, FixedCaller, Nobody
-from keyfold.service._endpoints import Endpoint, make_endpoints
+from keyfold.service._endpoints import PatternEndpoint, make_endpoints
 from keyfold.service._running import PageLimits
 
 __all__ = [
     "Authenticator",
     "Authenticators",
     "Caller",
-    "Endpoint",
     "FixedCaller",
     "Nobody",
     "PageLimits",
+    "PatternEndpoint",
     "PatternService",
     "create_app",
     "make_endpoints",

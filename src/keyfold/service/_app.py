@@ -17,14 +17,14 @@ from keyfold.model import Table
 from keyfold.service._arguments import read_body, read_query
 from keyfold.service._callers import Authenticator, Caller, Nobody
 from keyfold.service._database import ServiceDatabase
-from keyfold.service._endpoints import CURSOR, Endpoint, make_endpoints
+from keyfold.service._endpoints import CURSOR, PatternEndpoint, make_endpoints
 from keyfold.service._http import (
     ClientGone,
-    HttpRequest,
     Receive,
-    Response,
     Scope,
     Send,
+    ServiceRequest,
+    ServiceResponse,
     respond_with,
 )
 from keyfold.service._problems import describe_error, refuse
@@ -39,7 +39,7 @@ _MAX_BODY = 1 << 20
 _PREFERENCE = re.compile(r"(?:^|[,;\s])maxpagesize=\"?([0-9]{1,9})\"?(?:$|[,;\s])")
 _NOTHING_FOUND = "There is no such item."
 
-Handler = Callable[[HttpRequest], Awaitable[Response]]
+Handler = Callable[[ServiceRequest], Awaitable[ServiceResponse]]
 
 
 class PatternService:
@@ -68,7 +68,7 @@ class PatternService:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, or the events of the application's lifespan."""
         if scope["type"] == "http":
-            await self._handle(HttpRequest(scope, receive), send)
+            await self._handle(ServiceRequest(scope, receive), send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
@@ -90,14 +90,14 @@ class PatternService:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def _handle(self, request: HttpRequest, send: Send) -> None:
+    async def _handle(self, request: ServiceRequest, send: Send) -> None:
         try:
             response = await self._respond(request)
         except ClientGone:
             return
         await response.send(send, has_body=request.method != "HEAD")
 
-    async def _respond(self, request: HttpRequest) -> Response:
+    async def _respond(self, request: ServiceRequest) -> ServiceResponse:
         handles: Handles | None = None
         try:
             handler = self._handlers.get(request.path)
@@ -116,7 +116,7 @@ class PatternService:
                 _LOG.error("%s %s failed", request.method, request.path, exc_info=error)
             return respond_with(problem)
 
-    def _find(self, request: HttpRequest) -> Match:
+    def _find(self, request: ServiceRequest) -> Match:
         """Return the endpoint of a request; raises a problem with status 404 or 405."""
         found = self._routes.find(request.path, request.sent_path)
         method = "GET" if request.method == "HEAD" else request.method
@@ -130,12 +130,12 @@ class PatternService:
 
     async def _call(
         self,
-        request: HttpRequest,
+        request: ServiceRequest,
         match: Match,
         caller: Caller,  # noqa: ARG002 - of limits and idempotency keys
         store: AsyncStore,
         handles: Handles | None,
-    ) -> Response:
+    ) -> ServiceResponse:
         """Run the endpoint of a request as its caller."""
         endpoint, places = match
         limit, cursor = read_preferred_items(request.headers), None
@@ -155,12 +155,12 @@ class PatternService:
 
     def _answer(
         self,
-        request: HttpRequest,
-        endpoint: Endpoint,
+        request: ServiceRequest,
+        endpoint: PatternEndpoint,
         outcome: Outcome,
         handles: Handles | None,
         limit: int | None,
-    ) -> Response:
+    ) -> ServiceResponse:
         headers: dict[str, str] = {}
         if limit is not None and endpoint.continues:
             headers["preference-applied"] = f"maxpagesize={min(limit, self._pages.most)}"
@@ -170,15 +170,17 @@ class PatternService:
             )
         if is_nothing(outcome.value) and not endpoint.is_page:
             if endpoint.writes:
-                return Response(204, headers=headers)
+                return ServiceResponse(204, headers=headers)
             raise refuse(404, NotFound.code, _NOTHING_FOUND)
         next_link = self._make_link(request, endpoint, outcome.cursor)
         if next_link is not None:
             headers["link"] = f'<{next_link}>; rel="next"'
-        return Response(200, write_result(endpoint, outcome, next_link, handles), headers=headers)
+        return ServiceResponse(
+            200, write_result(endpoint, outcome, next_link, handles), headers=headers
+        )
 
     def _make_link(
-        self, request: HttpRequest, endpoint: Endpoint, cursor: str | None
+        self, request: ServiceRequest, endpoint: PatternEndpoint, cursor: str | None
     ) -> str | None:
         """Return the link to the next page: the same request, with its cursor."""
         if cursor is None or endpoint.cursor is None:

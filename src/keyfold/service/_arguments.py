@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from keyfold.errors import KeyfoldError
 from keyfold.model._pattern_types import assume_utc
-from keyfold.service._endpoints import Endpoint, EndpointParameter
+from keyfold.service._endpoints import EndpointParameter, PatternEndpoint
 from keyfold.store import Handles
 
 
@@ -41,7 +41,7 @@ _LISTS = (list, tuple, set, frozenset, Sequence, AbstractSet, Iterable)
 
 
 def read_body(
-    endpoint: Endpoint, body: bytes, places: Mapping[str, str], handles: Handles | None
+    endpoint: PatternEndpoint, body: bytes, places: Mapping[str, str], handles: Handles | None
 ) -> dict[str, Any]:
     """Return the arguments of a JSON body and of the path; raises ArgumentsInvalid, BodyMalformed, HandleInvalid."""
     if handles is not None or places:
@@ -65,14 +65,14 @@ def read_body(
 
 
 def read_arguments(
-    endpoint: Endpoint, given: Mapping[str, Any], handles: Handles | None
+    endpoint: PatternEndpoint, given: Mapping[str, Any], handles: Handles | None
 ) -> dict[str, Any]:
     """Return the arguments of a JSON object; raises ArgumentsInvalid, HandleInvalid."""
     return read_body(endpoint, orjson.dumps(given), {}, handles)
 
 
 def read_query(
-    endpoint: Endpoint, given: Sequence[tuple[str, str]], handles: Handles | None
+    endpoint: PatternEndpoint, given: Sequence[tuple[str, str]], handles: Handles | None
 ) -> dict[str, Any]:
     """Return the arguments of a query string and of the path; raises ArgumentsInvalid, HandleInvalid.
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from typing import Any
 
-import keyfold
+from keyfold.connect import open_async
 from keyfold.model import Table
 from keyfold.service._callers import Caller
 from keyfold.service._running import count_units
@@ -26,9 +26,7 @@ class ServiceDatabase:
         self.table = table
         self._is_given = not isinstance(database, str)
         self._opened = (
-            keyfold.open_async(table, database, **options)
-            if isinstance(database, str)
-            else database
+            open_async(table, database, **options) if isinstance(database, str) else database
         )
         self._store: AsyncStore | None = None
         self._lock = asyncio.Lock()

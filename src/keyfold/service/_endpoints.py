@@ -43,7 +43,7 @@ class EndpointParameter:
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class PatternEndpoint:
     """An access pattern as an endpoint; its name is that of the pattern's function."""
 
     name: str
@@ -94,10 +94,10 @@ class Endpoint:
         return found.pop() if len(found) == 1 else None
 
 
-def make_endpoints(table: Table) -> dict[str, Endpoint]:
+def make_endpoints(table: Table) -> dict[str, PatternEndpoint]:
     """Return the endpoints of a table's patterns, by name; raises DeclarationInvalid."""
     table.check()
-    endpoints: dict[str, Endpoint] = {}
+    endpoints: dict[str, PatternEndpoint] = {}
     problems: list[str] = []
     paths: dict[tuple[str, str], str] = {}
     for pattern in table.patterns.values():
@@ -123,7 +123,7 @@ def make_endpoints(table: Table) -> dict[str, Endpoint]:
     return endpoints
 
 
-def _make_endpoint(table: Table, pattern: Pattern[..., Any]) -> Endpoint:
+def _make_endpoint(table: Table, pattern: Pattern[..., Any]) -> PatternEndpoint:
     name = to_snake(pattern.__name__ if pattern.__name__.isidentifier() else pattern.name)
     steps = _explain(pattern)
     request = find_request_type(pattern)
@@ -140,7 +140,7 @@ def _make_endpoint(table: Table, pattern: Pattern[..., Any]) -> Endpoint:
     cursor = own_cursor
     if continues and own_cursor != CURSOR:
         cursor = CURSOR
-    return Endpoint(
+    return PatternEndpoint(
         name=name,
         table=table,
         pattern=pattern,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-from keyfold.service._problems import PROBLEM_TYPE, Problem, refuse
+from keyfold.service._problems import PROBLEM_TYPE, HttpProblem, refuse
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -20,7 +20,7 @@ _DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class ServiceResponse:
     """A response with a whole body."""
 
     status: int
@@ -42,12 +42,12 @@ class Response:
         await send({"type": "http.response.body", "body": self.body if has_body else b""})
 
 
-def respond_with(problem: Problem) -> Response:
+def respond_with(problem: HttpProblem) -> ServiceResponse:
     """Return the response of a problem."""
-    return Response(problem.status, problem.to_bytes(), PROBLEM_TYPE, problem.headers)
+    return ServiceResponse(problem.status, problem.to_bytes(), PROBLEM_TYPE, problem.headers)
 
 
-class HttpRequest:
+class ServiceRequest:
     """A request: its method, path and headers; the body is received on demand."""
 
     __slots__ = ("_receive", "headers", "method", "path", "root", "scope", "sent_path")

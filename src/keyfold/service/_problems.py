@@ -65,7 +65,7 @@ _STATUSES: tuple[tuple[type[KeyfoldError], int], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class HttpProblem:
     """What went wrong, as a caller may see it."""
 
     status: int
@@ -94,7 +94,7 @@ class Problem:
 class ServiceProblem(Exception):
     """A problem that ends a request."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: HttpProblem) -> None:
         super().__init__(problem.detail)
         self.problem = problem
 
@@ -102,16 +102,16 @@ class ServiceProblem(Exception):
 def refuse(status: int, code: str, detail: str, **headers: str) -> ServiceProblem:
     """Return the exception that ends a request with a problem; `retry_after="1"` is a header."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return ServiceProblem(Problem(status, code, detail, headers=named))
+    return ServiceProblem(HttpProblem(status, code, detail, headers=named))
 
 
-def describe_error(error: Exception, handles: Handles | None = None) -> Problem:
+def describe_error(error: Exception, handles: Handles | None = None) -> HttpProblem:
     """Return an error as a problem: without keys, and with handles in place of ids for end users."""
     match error:
         case ServiceProblem():
             return error.problem
         case BodyMalformed():
-            return Problem(400, "request-malformed", f"The body is not JSON: {error}.")
+            return HttpProblem(400, "request-malformed", f"The body is not JSON: {error}.")
         case ArgumentsInvalid():
             return _describe_arguments(error.problems)
         case ValidationError():
@@ -127,20 +127,20 @@ def describe_error(error: Exception, handles: Handles | None = None) -> Problem:
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
                 return _internal(error.code)
             detail = error.public if handles is None else handles.show_error(error)
-            return Problem(status, error.code, detail, headers=_headers_of(error, status))
+            return HttpProblem(status, error.code, detail, headers=_headers_of(error, status))
         case _:
             return _internal(_INTERNAL)
 
 
-def _describe_arguments(problems: Sequence[ArgumentProblem]) -> Problem:
+def _describe_arguments(problems: Sequence[ArgumentProblem]) -> HttpProblem:
     named = ", ".join(dict.fromkeys(each.argument.partition(".")[0] for each in problems))
     detail = f"Invalid: {named}." if named else "The arguments are invalid."
-    return Problem(
+    return HttpProblem(
         422, ValueInvalid.code, detail, {"errors": [each._asdict() for each in problems]}
     )
 
 
-def _describe_service_error(error: ServiceError) -> Problem:
+def _describe_service_error(error: ServiceError) -> HttpProblem:
     """Return what the database answered: only whether a retry may help is a caller's business."""
     if (
         error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -148,12 +148,12 @@ def _describe_service_error(error: ServiceError) -> Problem:
         or "Exceeded" in error.type
     ):
         detail = "The database is busy. Try again."
-        return Problem(503, Unavailable.code, detail, headers=_RETRY)
+        return HttpProblem(503, Unavailable.code, detail, headers=_RETRY)
     return _internal(_INTERNAL)
 
 
-def _internal(code: str) -> Problem:
-    return Problem(500, code, "The service failed. Its log says why.")
+def _internal(code: str) -> HttpProblem:
+    return HttpProblem(500, code, "The service failed. Its log says why.")
 
 
 def _headers_of(error: KeyfoldError, status: int) -> dict[str, str]:

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import orjson
 
-from keyfold.service._endpoints import Endpoint
+from keyfold.service._endpoints import PatternEndpoint
 from keyfold.service._running import Outcome
 from keyfold.store import Handles
 
 
 def write_result(
-    endpoint: Endpoint, outcome: Outcome, next_link: str | None, handles: Handles | None
+    endpoint: PatternEndpoint, outcome: Outcome, next_link: str | None, handles: Handles | None
 ) -> bytes:
     """Return the body of a response.
 
@@ -34,7 +34,7 @@ def write_result(
     return b'{"items":' + body + b"," + more[1:]
 
 
-def to_json(endpoint: Endpoint, outcome: Outcome, handles: Handles | None) -> Any:
+def to_json(endpoint: PatternEndpoint, outcome: Outcome, handles: Handles | None) -> Any:
     """Return the value of a result as JSON: the items of a page, or the one value."""
     value = outcome.value
     if endpoint.is_page:

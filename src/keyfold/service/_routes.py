@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from keyfold.service._endpoints import Endpoint
+from keyfold.service._endpoints import PatternEndpoint
 
 _PLACE = re.compile(r"\\\{(\w+)\\\}")
 
@@ -15,19 +15,19 @@ _PLACE = re.compile(r"\\\{(\w+)\\\}")
 class Match(NamedTuple):
     """An endpoint, and the arguments in the segments of its path."""
 
-    endpoint: Endpoint
+    endpoint: PatternEndpoint
     places: dict[str, str]
 
 
 class _Template(NamedTuple):
     path: re.Pattern[str]
-    endpoint: Endpoint
+    endpoint: PatternEndpoint
 
 
 class Routes:
     """The paths of endpoints; those without arguments are found first."""
 
-    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+    def __init__(self, endpoints: Iterable[PatternEndpoint]) -> None:
         self._exact: dict[str, dict[str, Match]] = {}
         self._templates: list[_Template] = []
         for each in endpoints:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from keyfold.api import find_operation
 from keyfold.errors import KeyfoldError, PatternFailed
 from keyfold.model import Collection, Page, Query, Request, Scan
-from keyfold.service._endpoints import Endpoint
+from keyfold.service._endpoints import PatternEndpoint
 from keyfold.store import AsyncStore, CallRecord
 
 # How many calls a page may take. A filter that leaves nearly everything out gives short pages.
@@ -78,7 +78,7 @@ def metered() -> Generator[Meter]:
 
 
 def make_request(
-    endpoint: Endpoint,
+    endpoint: PatternEndpoint,
     arguments: Mapping[str, Any],
     *,
     limit: int | None = None,
