@@ -34,6 +34,7 @@ from keyfold.engine.items.responses import (
 from keyfold.engine.jobs import Jobs
 from keyfold.engine.operations import LOADED, LoadedOperation, load_operation
 from keyfold.engine.storage import (
+    BackgroundStorage,
     Durability,
     RowsChanged,
     SharingFailed,
@@ -117,6 +118,8 @@ class Engine:
         self.durability: Durability = storage.durability
         self._storage = storage
         self._context = context
+        # For operations that run in threads, beside a server's event loop.
+        self._background = context._replace(storage=BackgroundStorage(storage))
         self._upkeep = upkeep
         self._traffic = traffic
         self._key_names = KeyNameReader(storage)
@@ -276,14 +279,14 @@ class Engine:
         Takes and returns the API's JSON as dicts, with binaries as bytes. Raises ServiceError
         with the type, status and message that the service would return.
         """
-        return self._execute(operation, request, _PYTHON)
+        return self._execute(operation, request, _PYTHON, self._context)
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
         """Execute one operation, JSON in and JSON out, for the server.
 
         Items that are neither filtered nor projected are copied from storage without parsing.
         """
-        return orjson.dumps(self._execute(operation, parse_body(body), _WIRE))
+        return orjson.dumps(self._execute(operation, parse_body(body), _WIRE, self._context))
 
     def execute_parsed(
         self, operation: str, request: Any, deadline: Deadline = NO_DEADLINE
@@ -293,15 +296,16 @@ class Engine:
         Returns a response for `orjson.dumps`: items may be fragments, copied from storage. A page
         ends early at the `deadline`; other reads that take as long raise InternalServerError.
         """
-        rendering = _WIRE if deadline is NO_DEADLINE else WireRendering(deadline)
-        return self._execute(operation, request, rendering)
+        if deadline is NO_DEADLINE:
+            return self._execute(operation, request, _WIRE, self._context)
+        return self._execute(operation, request, WireRendering(deadline), self._background)
 
     def read_inline(self, operation: str, request: Any) -> dict[str, Any]:
         """Execute a read as `execute_parsed` does, on the server's event loop.
 
         Raises NeedsThread if it is more work than other connections should wait for.
         """
-        return self._execute(operation, request, _INLINE)
+        return self._execute(operation, request, _INLINE, self._context)
 
     def execute_together(
         self,
@@ -360,12 +364,16 @@ class Engine:
         self, operation: str, request: Any, rendering: Rendering
     ) -> dict[str, Any] | KeyfoldError:
         try:
-            return self._execute(operation, request, rendering)
+            return self._execute(operation, request, rendering, self._context)
         except KeyfoldError as error:
             return error
 
     def _execute(
-        self, operation: str, request: dict[str, Any], rendering: Rendering
+        self,
+        operation: str,
+        request: dict[str, Any],
+        rendering: Rendering,
+        context: EngineContext,
     ) -> dict[str, Any]:
         try:
             known = LOADED.get(operation) or load_operation(operation)
@@ -374,12 +382,12 @@ class Engine:
             raise UnknownOperationException from None
         if known.try_fast is not None and request.__class__ is dict:
             try:
-                response = known.try_fast(self._context, request, rendering)
+                response = known.try_fast(context, request, rendering)
                 if response is not None:
                     return response
             except (RowsChanged, Unreadable, orjson.JSONDecodeError):
                 # Nothing was written yet: the ordinary path handles it, or raises the right error.
-                self._context.catalog.forget()
+                context.catalog.forget()
             except KeyfoldError:
                 raise
             except _UNEXPECTED as error:
@@ -392,7 +400,7 @@ class Engine:
         if self._traffic is not None:
             self._traffic.begin(operation)
         try:
-            return self._run(known, request, rendering)
+            return self._run(known, request, rendering, context)
         except ServiceError as error:
             # Wrong JSON types inside attribute values take precedence over every other error.
             # Checking them costs time, so only requests that fail anyway are checked.
@@ -420,14 +428,17 @@ class Engine:
             raise FileDamaged(self.path, str(self._damage[0])) from error
 
     def _run(
-        self, operation: LoadedOperation, request: dict[str, Any], rendering: Rendering
+        self,
+        operation: LoadedOperation,
+        request: dict[str, Any],
+        rendering: Rendering,
+        context: EngineContext,
     ) -> dict[str, Any]:
         """Run an operation, and retry it if the cached tables turn out to be outdated.
 
         Nothing was written in that case: an operation that notices a change after it has
         written does not report it.
         """
-        context = self._context
         for _ in range(_ATTEMPTS):
             try:
                 return operation.run(context, request, rendering)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keyfold.engine.storage.background import BackgroundStorage
 from keyfold.engine.storage.connections import require_file
 from keyfold.engine.storage.protocol import (
     Durability,
@@ -22,6 +23,7 @@ from keyfold.engine.storage.protocol import (
 from keyfold.engine.storage.sqlite import SqliteStorage
 
 __all__ = [
+    "BackgroundStorage",
     "Durability",
     "Entries",
     "Page",

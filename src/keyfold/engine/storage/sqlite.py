@@ -37,6 +37,7 @@ from keyfold.engine.storage.protocol import (
     StorageReader,
     StorageWriter,
 )
+from keyfold.engine.storage.readers import ReaderPool
 from keyfold.engine.storage.snapshots import HeldSnapshot
 from keyfold.engine.storage.view import View
 from keyfold.errors import (
@@ -75,7 +76,8 @@ class SqliteStorage:
     """Storage in an SQLite file, or in memory.
 
     One connection does all writes, and reads when it is free. A thread that finds it in use, such
-    as by a commit that waits for the disk, reads through a second connection.
+    as by a commit that waits for the disk, reads through a second connection. Long reads take
+    connections of a pool.
     """
 
     def __init__(
@@ -105,9 +107,9 @@ class SqliteStorage:
         self._lock: threading.Lock | _UnusableLock = self._mutex
         self._is_closed = False
         # Reads during a commit take turns, so that a fork can wait until no thread is inside
-        # SQLite. So do long reads.
+        # SQLite.
         self._secondary_lock = threading.Lock()
-        self._long_read_lock = threading.Lock()
+        self._readers = ReaderPool(self._open_pooled)
         self._waiting: deque[_Ticket] = deque()
         self._in_file = durability != "memory"
         self._secondary_view: View | None = None
@@ -313,11 +315,12 @@ class SqliteStorage:
         # Whoever waits for another process gets FileBusy now.
         self._busy_wait.is_over = True
         self._checkpointer.stop()
-        with self._mutex, self._secondary_lock, self._long_read_lock:
+        with self._mutex, self._secondary_lock:
             self._is_closed = True
             self._find_fault()
             self._lock = _UnusableLock(EngineClosed(self._path))
             OPEN_STORAGES.discard(self)
+            self._readers.close()
             if self._watch is not None:
                 self._watch.close()
             if self._secondary_view is not None:
@@ -332,7 +335,8 @@ class SqliteStorage:
         yield self._mutex
         # No snapshot can be added meanwhile: that needs the first lock, which the caller holds.
         yield from [snapshot.lock for snapshot in self._snapshots]
-        yield from (self._secondary_lock, self._long_read_lock, self._checkpointer.lock)
+        yield from (self._secondary_lock, self._checkpointer.lock)
+        yield from self._readers.locks()
 
     def disown(self) -> None:
         """Make this storage unusable, in a process that inherited it by a fork.
@@ -343,14 +347,14 @@ class SqliteStorage:
         self._is_closed = True
         self._lock = _UnusableLock(EngineForked(self._path))
         # The old locks are held by threads that this process does not have.
-        self._secondary_lock, self._long_read_lock = threading.Lock(), threading.Lock()
+        self._secondary_lock = threading.Lock()
         self._checkpointer.lock = threading.Lock()
         note_inherited(self._path)
         import ctypes  # noqa: PLC0415 - needed only here, and the import takes two milliseconds
 
-        snapshots = [snapshot.disown() for snapshot in self._snapshots]
+        views = [snapshot.disown() for snapshot in self._snapshots] + self._readers.disown()
         self._snapshots.clear()
-        for each in (self._view, self._secondary_view, self._watch, *snapshots):
+        for each in (self._view, self._secondary_view, self._watch, *views):
             if each is not None:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 
@@ -533,15 +537,22 @@ class SqliteStorage:
             return self._run_read(self._secondary_view, work)
 
     def _run_long_read(self, work: Callable[[StorageReader], T]) -> T:
-        """Run `work` on a dedicated connection, so that only other long reads wait for it."""
-        with self._long_read_lock:
-            if isinstance(self._lock, _UnusableLock):
-                self._lock.acquire()
-            view = View(self._open_reader())
-            try:
-                return self._run_read(view, work)
-            finally:
-                view.close()
+        """Run `work` on a connection of the pool, so that nobody else waits for it."""
+        try:
+            return self._readers.run(lambda view: self._run_checked(view, work))
+        except apsw.Error as error:
+            raise self._translate(error) from error
+
+    def _open_pooled(self) -> View:
+        if isinstance(self._lock, _UnusableLock):
+            self._lock.acquire()
+        return View(self._open_reader())
+
+    def _run_checked(self, view: View, work: Callable[[StorageReader], T]) -> T:
+        """Run a long read, unless the storage has become unusable while it waited."""
+        if isinstance(self._lock, _UnusableLock):
+            self._lock.acquire()
+        return self._run_read(view, work)
 
     def _run_read(self, view: View, work: Callable[[StorageReader], T]) -> T:
         try:

@@ -35,7 +35,7 @@ _REQUEST_BYTES = 1_024
 _HEADER_BYTES = 160
 
 # How long one connection may answer pipelined requests before others get their turn.
-_TURN_SECONDS = 0.002
+_TURN_SECONDS = 0.000_3
 
 # Some clients offer a protocol upgrade with every request. The parser would accept; we do not.
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)

@@ -27,7 +27,7 @@ from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._server import Server, new_event_loop
 
-_SWITCH_SECONDS = 0.000_5
+_SWITCH_SECONDS = 0.000_05
 
 
 @dataclass(frozen=True, slots=True)

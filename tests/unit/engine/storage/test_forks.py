@@ -145,7 +145,9 @@ def test_a_disowned_storage_is_refused_and_its_connections_are_neither_closed_no
     with storage.hold_snapshot() as snapshot:
         with storage._mutex:
             storage._read_secondary(read)
-        kept = [storage._view, storage._secondary_view, storage._watch, snapshot._view]
+        storage.read(read, is_long=True)
+        (reader,) = storage._readers._readers
+        kept = [storage._view, storage._secondary_view, storage._watch, snapshot._view, reader.view]
         before = [sys.getrefcount(each) for each in kept]
         locks = [*storage.locks(), snapshot.lock]
         for lock in {*locks}:
@@ -154,7 +156,7 @@ def test_a_disowned_storage_is_refused_and_its_connections_are_neither_closed_no
         assert [sys.getrefcount(each) for each in kept] == [count + 1 for count in before]
         for lock in (
             storage._secondary_lock,
-            storage._long_read_lock,
+            storage._readers.lock,
             storage._checkpointer.lock,
             snapshot.lock,
         ):
@@ -171,6 +173,6 @@ def test_a_disowned_storage_is_refused_and_its_connections_are_neither_closed_no
         storage.close()
         assert snapshot._view.is_in_transaction
     assert storage._view.get_record("kind", "name") is None, "it is still open"
-    for view in (storage._view, storage._secondary_view, snapshot._view):
+    for view in (storage._view, storage._secondary_view, snapshot._view, reader.view):
         assert view is not None
         view.close()
