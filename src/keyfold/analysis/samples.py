@@ -27,6 +27,7 @@ from keyfold.model._samples import samples_of
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store import Executor
 from keyfold.store._guards import expiry_in, guard_item
+from keyfold.store._own_items import is_own_item, is_request_record
 from keyfold.values import Item, item_size_bytes
 
 # An attribute that makes an item as large as the workload expects.
@@ -77,7 +78,9 @@ class SampleData:
 
 
 def name_entity(table: Table, item: Item) -> str | None:
-    """Return the name of an item's entity; None for guard items and others of no entity."""
+    """Return the name of an item's entity; None for Keyfold's own items and others of no entity."""
+    if table.may_read_own_items and is_own_item(table, item):
+        return None
     for schema in table.entities.values():
         if schema is not table.fallback and schema.fits(item):
             return schema.name
@@ -114,6 +117,9 @@ def sample_database(table: Table, executor: Executor, *, most: int = _MOST_SAMPL
     partitions: dict[str, list[Item]] = defaultdict(list)
     counted: dict[str, int] = dict.fromkeys(table.entities, 0)
     for item in scan(executor, table.name):
+        if is_request_record(table, item):
+            # It is of requests, not of data, and gone within a day.
+            continue
         partitions[repr(item[partition])].append(item)
         name = name_entity(table, item)
         if name is not None:

@@ -20,7 +20,7 @@ from keyfold.imports._grouping import group_items, is_type_attribute
 from keyfold.imports._inferred import Evidence, InferredEntity, InferredTable
 from keyfold.imports._naming import quote
 from keyfold.imports._splitting import find_separators
-from keyfold.policy import UNIQUE_START
+from keyfold.policy import OWN_START
 from keyfold.store._guards import NAME, OWNER
 from keyfold.values import Item
 
@@ -33,13 +33,13 @@ def infer_entities(
     Items are grouped by the structure of their keys and the words in them; `table` has the key and
     the indexes. Guards of unique fields are read as such.
     """
-    guards, own = _part_guards(table, items)
-    if not own:
+    guards, others = _part_own_items(table, items)
+    if not others:
         return table
     key = table.key_names
-    texts = [text for item in own for name in key if (text := item[name].get("S")) is not None]
+    texts = [text for item in others for name in key if (text := item[name].get("S")) is not None]
     separators = find_separators(texts)
-    groups = [infer_templates(each, key) for each in group_items(own, key, separators)]
+    groups = [infer_templates(each, key) for each in group_items(others, key, separators)]
     vocabulary = make_vocabulary(groups)
     names = name_entities(groups, vocabulary, key)
     type_attribute = _find_type_attribute(groups)
@@ -65,12 +65,12 @@ def infer_entities(
     return _add_evidence(made, items_of, doubts)
 
 
-def _part_guards(table: InferredTable, items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
-    """Return the items that guard unique values for Keyfold, and the others."""
+def _part_own_items(table: InferredTable, items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    """Return Keyfold's own items, guards of unique values among them, and the others."""
     parts: tuple[list[Item], list[Item]] = ([], [])
     for item in items:
         text: Any = item[table.partition].get("S", "")
-        parts[not text.startswith(UNIQUE_START)].append(item)
+        parts[not text.startswith(OWN_START)].append(item)
     return parts
 
 

@@ -11,6 +11,7 @@ from pydantic.errors import PydanticUndefinedAnnotation
 
 import keyfold
 from keyfold.errors import DeclarationInvalid, MissingKeyPart, QueryInvalid
+from keyfold.keys import Wildcard, can_fit
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._declarations import Declaration, build_schema
@@ -37,7 +38,7 @@ from keyfold.model._shared_keys import find_sharing
 from keyfold.model._table_problems import find_problems
 from keyfold.model._unique import find_shared_guards
 from keyfold.model._updates import Update
-from keyfold.policy import Layout, Role
+from keyfold.policy import OWN_START, Layout, Role
 from keyfold.values import AttributeValue
 
 E = TypeVar("E")
@@ -139,6 +140,8 @@ class Table:
         self._sharing: dict[str, tuple[EntitySchema, ...]] = {}
         # Whether the table has guard items, which keep the values of unique fields unique.
         self.has_guards = False
+        # Whether reads have to tell Keyfold's own items from those of entities, by their keys.
+        self.may_read_own_items = False
         problems = find_problems(
             name,
             key,
@@ -357,6 +360,9 @@ class Table:
         self.entities[schema.name] = schema
         self._sharing.clear()
         self.has_guards = self.has_guards or bool(schema.unique)
+        self.may_read_own_items = (
+            self.may_read_own_items or self.has_guards or _may_fit_own_items(schema)
+        )
         return schema
 
     def check(self) -> None:
@@ -540,6 +546,14 @@ class Table:
         if self.stream is None:
             return {"StreamEnabled": False}
         return {"StreamEnabled": True, "StreamViewType": VIEW_TYPES[self.stream]}
+
+
+def _may_fit_own_items(schema: EntitySchema) -> bool:
+    """Return whether the key of one of Keyfold's own items can look like one of an entity."""
+    template = schema.partition.template
+    if template is None:
+        return schema.partition.kind == "S"
+    return can_fit(template, (OWN_START, Wildcard.ANY))
 
 
 def _is_same(one: EntitySchema, other: EntitySchema) -> bool:

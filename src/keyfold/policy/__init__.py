@@ -8,13 +8,21 @@ from __future__ import annotations
 from keyfold.policy._access import Access
 from keyfold.policy._guard import Denial, Guard
 from keyfold.policy._guard_unions import GuardUnion, PrincipalGuard, RuledTable, make_guards
-from keyfold.policy._layouts import UNIQUE_START, Area, IndexEntry, IndexLayout, Layout
+from keyfold.policy._layouts import (
+    OWN_START,
+    UNIQUE_START,
+    Area,
+    IndexEntry,
+    IndexLayout,
+    Layout,
+)
 from keyfold.policy._rights import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.policy._role_problems import find_role_problems
 
 __all__ = [
     "ALL",
     "EVERYTHING",
+    "OWN_START",
     "READ",
     "UNIQUE_START",
     "WRITE",

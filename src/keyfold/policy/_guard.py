@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._access import Access
-from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
+from keyfold.policy._layouts import OWN_START, UNIQUE_START, Layout, join_names
 from keyfold.policy._rights import READ, WRITE, Right, Role
 from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
 from keyfold.values import AttributeValue, Item
@@ -102,8 +102,10 @@ class Guard:
                 fact = f"the id {own!r:.80} does not fit the key template {template.text!r}"
                 advice = "Give it in the form that keys have, without delimiters."
                 raise PrincipalInvalid(name, fact, advice)
-        if any(each.render(own).startswith(UNIQUE_START) for each in self._rules.own):
-            fact = f"the id {own!r:.80} leads to a partition that is reserved for unique values"
+        if any(each.render(own).startswith(OWN_START) for each in self._rules.own):
+            fact = (
+                f"the id {own!r:.80} leads to a partition that is reserved for Keyfold's own items"
+            )
             raise PrincipalInvalid(name, fact, "")
         return own
 
@@ -312,9 +314,9 @@ class Guard:
             grant = self._exact.get(text)
             if grant is not None:
                 return grant
-            if text.startswith(UNIQUE_START):
+            if text.startswith(OWN_START):
                 if rules.everything is None:
-                    return f"{name} lacks EVERYTHING, which guard items of unique values need"
+                    return f"{name} lacks EVERYTHING, which Keyfold's own items need"
                 return rules.everything
             found = rules.find(text)
             if found is not None:

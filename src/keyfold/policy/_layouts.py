@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from keyfold.api import TableKeyNames
 from keyfold.keys import KeyTemplate, find_collision
 
+# The prefix of the partitions of Keyfold's own items, which are of no entity.
+OWN_START = "keyfold#"
 # The prefix of the partitions of guard items; each value of a unique field has one.
-UNIQUE_START = "keyfold#unique#"
+UNIQUE_START = f"{OWN_START}unique#"
 
 
 @dataclass(frozen=True, slots=True)

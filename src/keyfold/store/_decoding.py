@@ -18,7 +18,7 @@ from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._seen_values import read_key_fields
 from keyfold.model._tables import Table
-from keyfold.store._guards import is_guard
+from keyfold.store._own_items import is_own_item
 from keyfold.store._plans import OnInvalid, RunContext
 from keyfold.values import AttributeValue, Item
 
@@ -70,7 +70,7 @@ class Decoder:
         # As `_is_hidden`, without another call for every item.
         if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
             return SKIPPED
-        if self._table.has_guards and is_guard(self._table, item):
+        if self._table.may_read_own_items and is_own_item(self._table, item):
             return SKIPPED
         shape, schema = self._shape, self._shape.schema
         try:
@@ -92,10 +92,9 @@ class Decoder:
                 loose = self._decode_loose(item)
                 if loose is not None:
                     return loose
-            # The guard of a field that only another version of the program declares as unique.
-            return (
-                SKIPPED if is_guard(self._table, item) else self._report(item, str(error), schema)
-            )
+            if is_own_item(self._table, item):
+                return SKIPPED
+            return self._report(item, str(error), schema)
 
     def _decode_loose(self, item: Mapping[str, AttributeValue]) -> Any:
         """Return an item that does not fit the entity of its key as the fallback, if it fits that."""
@@ -115,10 +114,10 @@ class Decoder:
             self._report(item, str(error), None)
 
     def _is_hidden(self, item: Mapping[str, AttributeValue]) -> bool:
-        """Return whether an item has expired or is a guard item, of which nobody is told."""
+        """Return whether an item has expired or is one of Keyfold's own, of which nobody is told."""
         if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
             return True
-        return is_guard(self._table, item)
+        return is_own_item(self._table, item)
 
     def _make_ref(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Ref[Any]:
         parts = read_key_fields(schema, item)

@@ -10,15 +10,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from keyfold.model._keys import Key, TableLike
+from keyfold.model._keys import TableLike
 from keyfold.policy import UNIQUE_START
+from keyfold.store._own_items import own_key
 from keyfold.values import AttributeValue, Item, normalise_number
 
 # Attributes of a guard: its name, and the key of its owner as a map.
 NAME, OWNER = "keyfold_unique", "keyfold_owner"
 # The attribute of guards in the format before owners were recorded: the class and the field.
 FORMER_NAME = "guards"
-_SORT = "keyfold#unique"
 _MAX_LENGTH = 200
 
 
@@ -42,15 +42,7 @@ def guard_key(table: TableLike, name: str, value: AttributeValue) -> Item:
     if len(text) > _MAX_LENGTH:
         # Marked, so that the hash of a long value is not taken for a short value.
         kind, text = f"{kind}-sha256", hashlib.sha256(text.encode()).hexdigest()
-    return reserved_key(table.key, f"{name}#{kind}#{text}")
-
-
-def reserved_key(key: Key, rest: str) -> Item:
-    """Return a key in the part of a table that is reserved for unique values."""
-    item: Item = {key.partition[0]: {"S": f"{UNIQUE_START}{rest}"}}
-    if key.sort:
-        item[key.sort[0]] = {"S": _SORT}
-    return item
+    return own_key(table.key, UNIQUE_START, f"{name}#{kind}#{text}")
 
 
 def guard_item(

@@ -23,7 +23,6 @@ from keyfold.model import Table
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store._canonical_items import to_canonical
-from keyfold.store._guards import is_guard
 from keyfold.store._item_checks import find_sources
 from keyfold.store._item_schemas import find_item_schema
 from keyfold.values import AttributeValue, Item, normalise_item, restore_binaries
@@ -120,11 +119,6 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     )
     derived_from = {name: item.get(name) for name in sorted(sources - key.keys())}
     return schema.name, ItemPatch(schema.name, key, sets, removes, derived_from)
-
-
-def is_unique_guard(table: Table, item: Item) -> bool:
-    """Return whether an item guards a unique field; such items belong to no entity."""
-    return table.has_guards and is_guard(table, item)
 
 
 def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:

@@ -19,7 +19,7 @@ from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
-from keyfold.store._guards import is_guard
+from keyfold.store._own_items import is_own_item
 from keyfold.store._plans import RunContext
 from keyfold.values import Item
 
@@ -101,7 +101,7 @@ class ChangeReader:
 
     def find_handlers(self, record: StreamRecord) -> list[Handler[Any]]:
         """Return the handlers to call for a record, in the order of their declaration."""
-        if is_guard(self._table, record.key):
+        if is_own_item(self._table, record.key):
             return []
         schemas = self._find_schemas(record)
         return [
@@ -148,7 +148,7 @@ class ChangeReader:
         if handler.entities and (schema is None or schema.entity not in handler.entities):
             return None, True
         found = self._decoder(ResultShape(schema)).decode(image)
-        assert found is not SKIPPED  # it is of that schema, and not a guard item
+        assert found is not SKIPPED  # it is of that schema, and not one of Keyfold's own items
         return found, False
 
     def _make_ref(self, record: StreamRecord, handler: Handler[Any]) -> Ref[Any] | None:

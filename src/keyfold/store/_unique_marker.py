@@ -15,7 +15,8 @@ from keyfold.errors import ConditionalCheckFailedException, ResourceNotFoundExce
 from keyfold.expressions import Action, AddTo, DeleteFrom, Path, RequestPrinter
 from keyfold.model._keys import Key, TableLike
 from keyfold.model._tables import Table
-from keyfold.store._guards import reserved_key
+from keyfold.policy import UNIQUE_START
+from keyfold.store._own_items import own_key
 from keyfold.store._plans import MakeCall, Plan
 from keyfold.values import AttributeValue, Item
 
@@ -35,7 +36,7 @@ def guard_names(table: Table) -> frozenset[str]:
 
 def marker_key(table: TableLike) -> Item:
     """Return the key of a table's marker."""
-    return reserved_key(table.key, _MARKER)
+    return own_key(table.key, UNIQUE_START, _MARKER)
 
 
 def find_marker(described: Mapping[str, Any]) -> Item | None:
@@ -46,7 +47,7 @@ def find_marker(described: Mapping[str, Any]) -> Item | None:
     names: list[str] = [each["AttributeName"] for each in described["KeySchema"]]
     if any(types[name] != "S" for name in names):
         return None
-    return reserved_key(Key(*names), _MARKER)
+    return own_key(Key(*names), UNIQUE_START, _MARKER)
 
 
 def complete_names(marker: Item | None) -> frozenset[str]:

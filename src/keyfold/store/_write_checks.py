@@ -30,6 +30,7 @@ from keyfold.store._guard_checks import (
 from keyfold.store._guards import is_guard
 from keyfold.store._item_checks import read_writable
 from keyfold.store._older_faults import concerns_others, find_older_fault, without_older_fault
+from keyfold.store._own_items import find_own_item_fault, is_own_item
 from keyfold.values import Item, restore_binaries
 
 _WITHOUT_BYTES = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
@@ -96,6 +97,9 @@ class DeclarationCheck:
         if is_guard(self.table, item):
             fault = find_guard_fault(self.table, write, self._read_clock())
             return None if fault is None else self._refuse(item, fault.fact, fault.advice)
+        if is_own_item(self.table, item):
+            fact = None if write.after is None else find_own_item_fault(self.table, item)
+            return None if fact is None else self._refuse(item, fact, "")
         if write.after is None:
             return self._find_delete_fault(item, write)
         return self._find_fault(_with_bytes(item), write)

@@ -16,7 +16,8 @@ from keyfold.model import Table
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store._guard_actions import GuardAction, find_guard_actions, unique_values_in
 from keyfold.store._guarded_writes import plan_guarded_write
-from keyfold.store._item_patches import ItemPatch, find_patch, is_unique_guard
+from keyfold.store._item_patches import ItemPatch, find_patch
+from keyfold.store._own_items import is_own_item
 from keyfold.store._unique_audit import UniqueAudit, UniqueReport
 from keyfold.store._unique_marker import guard_names, plan_complete_names
 from keyfold.transfer._calls import MeteredCaller
@@ -204,10 +205,10 @@ class _Backfill:
     def _update_item(self, item: Item) -> tuple[str, bool] | None:
         """Update one item; return its entity and whether it was out of date.
 
-        Returns None for an item that guards a unique field, and for one that was deleted.
+        Returns None for one of Keyfold's own items, and for one that was deleted.
         """
         for _ in range(_MAX_READS):
-            if is_unique_guard(self._declared, item):
+            if is_own_item(self._declared, item):
                 return None
             move = find_move(self._declared, item)
             entity, patch = (move.entity, move) if move else find_patch(self._declared, item)

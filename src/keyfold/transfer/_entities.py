@@ -9,6 +9,7 @@ from keyfold.model._schemas import ItemMismatch
 from keyfold.store._decoding import is_expired
 from keyfold.store._guards import is_guard
 from keyfold.store._item_checks import read_writable
+from keyfold.store._own_items import is_request_record
 from keyfold.transfer._renewals import renew_item
 from keyfold.transfer._tallies import Tallies
 from keyfold.values import Item, restore_binaries
@@ -66,6 +67,10 @@ class Classifier:
     def is_guard(self, item: Item) -> bool:
         """Return whether an item guards a unique field, by the declaration."""
         return self.table is not None and self.table.has_guards and is_guard(self.table, item)
+
+    def is_request_record(self, item: Item) -> bool:
+        """Return whether an item is a record of a request, which is only of use in its own table."""
+        return self.table is not None and is_request_record(self.table, item)
 
     def has_expired(self, item: Item) -> bool:
         """Return whether an item had expired when the job began."""

@@ -10,11 +10,12 @@ from typing import Any
 
 from keyfold.model._schemas import ItemMismatch
 from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint
-from keyfold.transfer._entities import GUARDS, Classifier, Reject
+from keyfold.transfer._entities import Classifier, Reject
 from keyfold.transfer._progress import ProgressMeter
 from keyfold.transfer._sources import ItemSource, SourceBatch
 from keyfold.transfer._tallies import EntityComparison, Tallies, compare
 from keyfold.transfer._targets import ClassifiedItem, Target
+from keyfold.values import Item
 
 # The count of items that were brought up to date, in a checkpoint.
 RENEWED = "renewed"
@@ -166,12 +167,12 @@ class TransferJob:
         rejects = list(batch.rejects)
         changed = 0
         for item in batch.items:
+            if self._is_left_out(item):
+                continue
             try:
                 entity, renewed = self.classifier.classify(item)
             except ItemMismatch as error:
                 rejects.append(Reject(str(error), item))
-                continue
-            if entity == GUARDS and not self.target.keeps_guards:
                 continue
             if self.only is None or entity == self.only:
                 classified.append(ClassifiedItem(entity, renewed))
@@ -189,6 +190,12 @@ class TransferJob:
             counts={RENEWED: changed} if changed else {},
         )
 
+    def _is_left_out(self, item: Item) -> bool:
+        """Return whether an item is not transferred: one of Keyfold's own that the target cannot use."""
+        return self.classifier.is_request_record(item) or (
+            not self.target.keeps_guards and self.classifier.is_guard(item)
+        )
+
     def _verify(self) -> tuple[EntityComparison, ...]:
         self.meter.begin("verifying")
         source, state = self.target.read_back(), self.checkpoint.state
@@ -203,7 +210,7 @@ class TransferJob:
                     return
                 found = Tallies()
                 for item in batch.items:
-                    if self.target.keeps_guards or not self.classifier.is_guard(item):
+                    if not self._is_left_out(item):
                         self.classifier.count_held(found, item)
                 with lock:
                     held.merge(found)

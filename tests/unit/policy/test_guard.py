@@ -124,11 +124,13 @@ def test_rights_of_an_area_add_up_with_those_of_everything() -> None:
     assert fact_of(both.check(access(DELETE, "U#ada"))) == "notes: both lacks delete"
 
 
-def test_guard_items_of_unique_values_need_everything() -> None:
-    partition = "keyfold#unique#Member#email#S#ada@example.com"
+@pytest.mark.parametrize(
+    "partition", ["keyfold#unique#Member#email#S#ada@example.com", "keyfold#idempotency#x"]
+)
+def test_own_items_need_everything(partition: str) -> None:
     for guard, name in ((ADA, "patient"), (NURSE, "nurse")):
         assert fact_of(guard.check(access(GET, partition))) == (
-            f"{name} lacks EVERYTHING, which guard items of unique values need"
+            f"{name} lacks EVERYTHING, which Keyfold's own items need"
         )
 
 
@@ -601,7 +603,7 @@ def test_an_id_may_not_lead_to_guard_items_of_unique_values() -> None:
         email: str
 
     role = table.add_role(Role("person", tenant="name", can={Person: READ}))
-    with pytest.raises(PrincipalInvalid, match="is reserved for unique values") as caught:
+    with pytest.raises(PrincipalInvalid, match="is reserved for Keyfold's own items") as caught:
         Guard(table.layout, role, {"name": "keyfold#unique#Person#email#S#ada"})
     assert (caught.value.role, caught.value.advice) == ("person", "")
     ada = Guard(table.layout, role, {"name": "ada"})

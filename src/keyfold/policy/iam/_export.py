@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from keyfold.api import OPERATIONS, names_where
 from keyfold.keys import GlobPiece, KeyTemplate, Wildcard, can_fit, find_globs, is_free_text
-from keyfold.policy._layouts import UNIQUE_START, IndexLayout, Layout, join_names
+from keyfold.policy._layouts import OWN_START, IndexLayout, Layout, join_names
 from keyfold.policy._operations import MOVING, SHOWING
 from keyfold.policy._rights import WRITE, Right, Role
 from keyfold.policy._rules import Grant, join_grants, rules_of
@@ -42,7 +42,8 @@ from keyfold.policy.iam._statements import (
 MAX_CHARACTERS = 6_144
 
 _BATCHES = sorted(names_where(lambda each: each.is_batch))
-_UNIQUE: tuple[GlobPiece, ...] = (UNIQUE_START, Wildcard.ANY)
+# Guards of unique values and other items of Keyfold's own.
+_OWN: tuple[GlobPiece, ...] = (OWN_START, Wildcard.ANY)
 # Operations that IAM cannot restrict to a table; the second set can name one in the request.
 _ACCOUNT_WIDE = frozenset({"DescribeEndpoints", "DescribeLimits", "ListGlobalTables", "ListTables"})
 _LISTING = frozenset(
@@ -189,14 +190,14 @@ class _Exporter:
             name: find_action_rule(action, grant) for name, grant in self._grants.items()
         }
         rest = self._find_rule(action, self._rules.otherwise)
-        unique = self._find_rule(action, self._rules.everything)
-        distinct_rules = dict.fromkeys([*rules_by_area.values(), rest, unique])
+        own = self._find_rule(action, self._rules.everything)
+        distinct_rules = dict.fromkeys([*rules_by_area.values(), rest, own])
         for rule in distinct_rules:
             if rule is None:
                 continue
             names = [name for name, each in rules_by_area.items() if each == rule]
             if rule == rest:
-                left_out = self._add_rest(action, rule, names, takes_unique=unique == rule)
+                left_out = self._add_rest(action, rule, names, takes_own=own == rule)
                 # The statement for the rest excludes the partitions of all tenants and those that
                 # look like another area's, so these need statements of their own.
                 templates = [
@@ -211,9 +212,9 @@ class _Exporter:
                     for name in names
                     for template in self._layout.areas[name].templates
                 ]
-                if unique == rule:
-                    keys = Keys((_UNIQUE,))
-                    self._add("UniqueValues", action, keys, rule)
+                if own == rule:
+                    keys = Keys((_OWN,))
+                    self._add("OwnItems", action, keys, rule)
             listed_patterns = [self._patterns_of(name, template) for name, template in templates]
             exportable = [
                 patterns
@@ -221,8 +222,8 @@ class _Exporter:
                 if self._can_export(action, patterns, rules_by_area, rule, rest)
             ]
             for group in group_patterns(exportable):
-                keeps_out = unique != rule and any(map(_may_be_unique, group))
-                keys = keys_of(group, (_UNIQUE,) if keeps_out else ())
+                keeps_out = own != rule and any(map(_may_be_own, group))
+                keys = keys_of(group, (_OWN,) if keeps_out else ())
                 areas = dict.fromkeys(patterns.area for patterns in group)
                 self._add(name_statement(areas), action, keys, rule)
 
@@ -247,7 +248,7 @@ class _Exporter:
         return [f"{self._table}/index/{name}" for name in sorted(names)]
 
     def _add_rest(
-        self, action: str, rule: ActionRule, names: list[str], *, takes_unique: bool
+        self, action: str, rule: ActionRule, names: list[str], *, takes_own: bool
     ) -> list[tuple[GlobPiece, ...]]:
         """Allow an action in all partitions without another rule; return the patterns excluded."""
         others = [
@@ -257,8 +258,8 @@ class _Exporter:
             if area.name not in names or self._is_own(template)
         ]
         unwanted = [glob.pieces for template in others for glob in find_globs(template)]
-        if not takes_unique:
-            unwanted.append(_UNIQUE)
+        if not takes_own:
+            unwanted.append(_OWN)
         if not unwanted:
             keys = Keys(None, (), is_required=False)
         else:
@@ -518,12 +519,12 @@ class _Exporter:
             self._record_gap(gap)
 
 
-def _may_be_unique(patterns: PartitionPatterns) -> bool:
-    """Return whether patterns may match the partitions of guard items."""
+def _may_be_own(patterns: PartitionPatterns) -> bool:
+    """Return whether patterns may match the partitions of Keyfold's own items."""
     for glob in patterns.globs:
         first = glob.pieces[0]
         known = first if isinstance(first, str) else ""
         is_whole = len(glob.pieces) == 1 and isinstance(first, str)
-        if not is_whole and (UNIQUE_START.startswith(known) or known.startswith(UNIQUE_START)):
+        if not is_whole and (OWN_START.startswith(known) or known.startswith(OWN_START)):
             return True
     return False

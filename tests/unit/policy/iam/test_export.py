@@ -397,19 +397,21 @@ def test_partitions_of_no_template_are_those_of_no_other_area() -> None:
     export = export_policy(layout, Role("staff", can={"other": READ}))
     (statement,) = statements(export).values()
     assert statement["Condition"]["ForAllValues:StringNotLike"] == {
-        "dynamodb:LeadingKeys": ["U#*#O", "keyfold#unique#*"]
+        "dynamodb:LeadingKeys": ["U#*#O", "keyfold#*"]
     }
     assert is_allowed(export, get("anything"))
     assert not is_allowed(export, get("U#ada#O"))
     assert not is_allowed(export, get("keyfold#unique#Order#id#1"))
+    assert not is_allowed(export, get("keyfold#idempotency#x"))
     assert kinds(export) == [("look-alikes", "narrower")]
 
 
-def test_the_partitions_of_unique_values_stay_closed() -> None:
+def test_the_partitions_of_own_items_stay_closed() -> None:
     layout = lay_out(area("free", "{user}#{cart}#{kind}"))
     export = export_policy(layout, Role("staff", can={"free": READ}))
     assert is_allowed(export, get("a#b#big"))
     assert not is_allowed(export, get("keyfold#unique#big"))
+    assert not is_allowed(export, get("keyfold#idempotency#big"))
 
 
 def test_a_gap_reports_that_unique_values_need_a_store() -> None:
