@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.client import HTTPConnection
@@ -149,6 +150,7 @@ def test_the_next_write_notices(
     assert str(path) in str(noticed.value)
     assert str(noticed.value).endswith("[file-replaced]")
     assert [record.name for record in caplog.records] == ["keyfold.engine"], "said once"
+    assert caplog.records[0].getMessage() == str(noticed.value)
     for use in (lambda: get(engine, "old-1"), lambda: put(engine, "more"), engine.check_file):
         with pytest.raises(FileReplaced):
             use()
@@ -201,6 +203,30 @@ def test_every_kind_of_write_notices(
     delete(path)
     with pytest.raises(FileReplaced):
         write(engine)
+
+
+def write_from_the_queue(engine: Engine) -> None:
+    storage = engine._storage
+    thread = threading.Thread(target=update, args=(engine,))
+    with storage._mutex:
+        thread.start()
+        while not storage._waiting:
+            pass
+    thread.join()
+
+
+@pytest.mark.parametrize("write", [update, write_several, keep_secret, write_from_the_queue])
+def test_every_kind_of_write_gives_a_new_log_its_epoch(
+    engine: Engine, write: Callable[[Engine], Any]
+) -> None:
+    watch = engine._storage._watch
+    assert watch is not None
+    checkpoint(engine)
+    before = watch._log.read_start()
+    write(engine)
+    assert watch._log.read_start() != before, "it has begun another log"
+    assert watch._known.is_stamped
+    assert watch._known.log_start == watch._log.read_start()
 
 
 def test_a_snapshot_fails_with_the_file(engine: Engine, path: Path) -> None:

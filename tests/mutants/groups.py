@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class MutantGroup(NamedTuple):
-    """Modules, below `src/keyfold`, and the tests that have to notice each change of them."""
+    """Modules, below `src/keyfold`, and the tests that have to notice each change of them.
+
+    The tests run in this order, up to the first that fails: those that start programs come last.
+    """
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
@@ -49,12 +52,16 @@ GROUPS = {
         _in_storage("views", "protocol", "conditional_puts", "walks"),
     ),
     "storage-commits": MutantGroup(
-        ("engine/storage/sqlite.py", "engine/storage/snapshots.py"),
+        tuple(
+            f"engine/storage/{name}.py" for name in ("sqlite", "snapshots", "readers", "background")
+        ),
         (
-            *_in_storage("protocol", "held_views", "snapshots", "shared_commits", "group_commit"),
-            *_in_storage("locks", "forks"),
+            *_in_storage("protocol", "busy_reads", "held_views", "shared_commits", "snapshots"),
+            *_in_storage("readers"),
             "tests/unit/engine/test_interrupts.py",
+            *_in_storage("group_commit"),
             "tests/hostile/test_files.py",
+            *_in_storage("locks", "forks"),
         ),
     ),
     "storage-epochs": MutantGroup(

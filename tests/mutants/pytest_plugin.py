@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 from _pytest.nodes import Node
 from hypothesis import HealthCheck, Phase, settings
@@ -22,12 +24,19 @@ if not hasattr(Node, "_nodeid"):
     Node._nodeid = property(lambda node: node.nodeid)  # pyright: ignore - the point of this line
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of one storage in memory before those on files, which take longer.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run the files in the order in which a group lists them, and tests in memory before others.
 
     The first test that fails decides, and mutmut names the tests in random order.
     """
-    items.sort(key=lambda item: (item.path.name, "memory" not in item.name))
+    project = tomllib.loads((config.rootpath / "pyproject.toml").read_text("utf-8"))
+    chosen: list[str] = project["tool"]["mutmut"]["pytest_add_cli_args_test_selection"]
+
+    def cost(item: pytest.Item) -> tuple[int, bool]:
+        place = next(place for place, each in enumerate(chosen) if item.nodeid.startswith(each))
+        return place, "memory" not in item.name
+
+    items.sort(key=cost)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -13,8 +13,14 @@ import apsw
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.storage import StorageWriter
-from keyfold.errors import ConditionalCheckFailedException, FileFailed
+from keyfold.engine.storage import RowsChanged, SqliteStorage, StorageWriter
+from keyfold.errors import (
+    ConditionalCheckFailedException,
+    FileBusy,
+    FileFailed,
+    FileReplaced,
+    KeyfoldError,
+)
 from tests.crash.faulty_vfs import FaultyVfs, NthCall, faulty_vfs, open_on
 from tests.unit.engine.storage.tables import TABLE, add, create, get, names, put
 
@@ -183,6 +189,72 @@ def test_a_writer_that_fails_after_writing_is_rolled_back_and_the_others_run_onc
     counts = [answer for answer in waiting.answers if isinstance(answer, int)]
     assert sorted(counts) == [1, 2, 3]
     assert engine._storage.read(lambda reader: reader.get_record("test", "trace")) is None
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), apsw.SQLError("no such table: r9v9")])
+def test_a_writer_that_fails_before_it_writes_leaves_the_commit_to_the_others(
+    engine: Engine, faulty: FaultyVfs, error: Exception
+) -> None:
+    def fail(_: StorageWriter) -> None:
+        raise error
+
+    with during_a_commit(engine, faulty) as waiting:
+        waiting.start(lambda: put(engine, "one"))
+        waiting.start(lambda: engine._storage.write(fail))
+        waiting.start(lambda: put(engine, "two"))
+    expected = RowsChanged if isinstance(error, apsw.Error) else ZeroDivisionError
+    assert [type(answer) for answer in waiting.answers] == [type(None), expected, type(None)]
+    assert names(engine) == {"there", "first", "one", "two"}
+    assert faulty.count("sync") == 2, "nothing has to be repeated"
+
+
+def test_a_writer_that_waits_while_the_file_is_replaced_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    storage = SqliteStorage(str(path), "durable")
+    answers: list[object] = []
+
+    def write() -> None:
+        try:
+            answers.append(storage.write(lambda writer: writer.set_record("test", "x", b"x")))
+        except FileReplaced as error:
+            answers.append(error)
+
+    thread = threading.Thread(target=write)
+    with storage._mutex:
+        thread.start()
+        _wait_until(lambda: len(storage._waiting) == 1)
+        path.unlink()
+        with pytest.raises(FileReplaced):
+            storage.check_file()
+    thread.join(TIMEOUT_SECONDS)
+    assert [type(answer) for answer in answers] == [FileReplaced]
+    storage.close()
+
+
+def test_writers_that_waited_are_told_that_another_process_kept_the_file_locked(
+    tmp_path: Path,
+) -> None:
+    path = str(tmp_path / "other.db")
+    storage, other = (SqliteStorage(path, "process", busy_seconds=0.0) for _ in range(2))
+    answers: list[object] = []
+
+    def write() -> None:
+        try:
+            storage.write(lambda writer: writer.set_record("test", "x", b"x"))
+        except KeyfoldError as error:
+            answers.append(error)
+
+    threads = [threading.Thread(target=write) for _ in range(2)]
+    with other.shared_commit():
+        with storage._mutex:
+            for thread in threads:
+                thread.start()
+            _wait_until(lambda: len(storage._waiting) == len(threads))
+        for thread in threads:
+            thread.join(TIMEOUT_SECONDS)
+    assert [type(answer) for answer in answers] == [FileBusy, FileBusy]
+    for each in (storage, other):
+        each.close()
 
 
 def test_an_interrupted_writer_is_rolled_back_and_the_others_are_committed(engine: Engine) -> None:

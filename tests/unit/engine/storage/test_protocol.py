@@ -257,6 +257,10 @@ def test_every_use_of_an_old_version_is_refused(storage: Storage) -> None:
         storage.put(old, *row)
     with pytest.raises(RowsChanged):
         storage.get(old, b"k")
+    with pytest.raises(RowsChanged):
+        storage.read_span(old, EVERYTHING, limit=1, max_bytes=1)
+    with pytest.raises(RowsChanged):
+        storage.read_values(old, EVERYTHING, limit=1, max_bytes=1)
     assert storage.get(new, b"k") is not None
 
 
