@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from keyfold.api.bodies import parse_body
 from keyfold.api.large_bodies import MAX_DEPTH, parse_in_slices
@@ -27,14 +28,20 @@ def parse_json(body: bytes) -> Any:
     return parsed
 
 
-def _check_depth(value: dict[str, Any] | list[Any]) -> None:
+def _check_depth(value: Any) -> None:
     """Raise SerializationException if something is nested too deep. Level by level, not recursively."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
-        inner = chain.from_iterable(
-            each.values() if isinstance(each, dict) else each for each in level
-        )
-        level = [each for each in inner if isinstance(each, dict | list)]
+        inner = chain.from_iterable(map(_list_members, level))
+        level = list(filter(_is_container, inner))
         if not level:
             return
     raise SerializationException
+
+
+def _list_members(value: Any) -> Iterable[Any]:
+    return cast(dict[str, Any], value).values() if isinstance(value, dict) else value
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, dict | list)

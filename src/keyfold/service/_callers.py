@@ -13,7 +13,7 @@ from typing import Protocol
 from keyfold.errors import Unauthenticated
 from keyfold.store._principals import describe_principal
 
-_NO_CREDENTIALS = "the request has no token and no API key"
+_ADVICE = "Send `Authorization: Bearer TOKEN`, or `X-Api-Key: KEY`, as the service accepts it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,21 @@ class Nobody:
 
 @dataclass(frozen=True, slots=True)
 class Authenticators:
-    """Asks the first authenticator that recognizes the credentials of a request."""
+    """Asks the authenticator that recognizes the credentials of a request.
+
+    A request with credentials of two kinds is refused: what is between a client and the service might
+    believe the other one.
+    """
 
     accepted: Sequence[CredentialAuthenticator]
 
     async def authenticate(self, headers: Mapping[str, str]) -> Caller:
         """Return who sent a request; raises Unauthenticated if nobody recognizes its headers."""
-        for each in self.accepted:
-            if each.recognizes(headers):
-                return await each.authenticate(headers)
-        raise Unauthenticated(_NO_CREDENTIALS, "Send `Authorization: Bearer TOKEN`.")
+        found = [each for each in self.accepted if each.recognizes(headers)]
+        if len(found) == 1:
+            return await found[0].authenticate(headers)
+        if found:
+            raise Unauthenticated("the request has both a token and an API key", "Send one.")
+        if "authorization" in headers or "x-api-key" in headers:
+            raise Unauthenticated("the request's credentials are of no kind accepted here", _ADVICE)
+        raise Unauthenticated("the request has no token and no API key", _ADVICE)

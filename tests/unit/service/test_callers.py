@@ -67,10 +67,14 @@ def test_nobody_sends_no_request() -> None:
         authenticate(Nobody(), authorization="Bearer x")
 
 
-def test_the_first_authenticator_that_recognizes_the_headers_is_asked() -> None:
+def test_the_authenticator_that_recognizes_the_headers_is_asked() -> None:
     both = Authenticators((ByHeader("a"), ByHeader("b")))
-    assert authenticate(both, a="admin", b="customer").ids == {"by": "a"}
+    assert authenticate(both, a="admin").ids == {"by": "a"}
     assert authenticate(both, b="customer").ids == {"by": "b"}
+    with pytest.raises(Unauthenticated, match="both a token and an API key"):
+        authenticate(both, a="admin", b="customer")
+    with pytest.raises(Unauthenticated, match="of no kind accepted here"):
+        authenticate(both, authorization="Basic YTpi")
     with pytest.raises(Unauthenticated, match="no token and no API key") as caught:
         authenticate(both)
     assert caught.value.challenge == "Bearer"

@@ -74,11 +74,11 @@ class BrowserRules:
         if self._any_host:
             return True
         host, _ = _split_host(header.decode("latin-1").lower())
-        return _is_loopback(host) or _names(self._hosts, host)
+        return is_loopback_host(host) or _names(self._hosts, host)
 
     def _accepts_origin(self, header: bytes) -> bool:
         scheme, host, port = _split_origin(header.decode("latin-1").lower())
-        if _is_loopback(host) and scheme in _WEB_PORTS:
+        if is_loopback_host(host) and scheme in _WEB_PORTS:
             return True
         return host != "" and (scheme, host, port) in self._origins
 
@@ -113,8 +113,8 @@ def check_exposure(address: str, *, has_keys: bool, insecure: bool) -> None:
         )
 
 
-def _is_loopback(host: str) -> bool:
-    """Return whether a normalized host is a loopback name or address."""
+def is_loopback_host(host: str) -> bool:
+    """Return whether a host in lower case is a loopback name or address; IPv6 is in brackets."""
     if host == _LOOPBACK_NAME or host.endswith(".localhost"):
         return True
     address = _read_address(host)
