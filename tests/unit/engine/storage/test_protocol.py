@@ -220,9 +220,10 @@ def test_columns_are_added_empty_and_removed_with_their_entries(storage: Storage
     storage.write(lambda writer: writer.change_columns(ROWS, changed))
     entries = storage.read(lambda reader: reader.read_entries(changed, b"", limit=9))
     assert [each.entries for each in entries] == [(None, None)] * 2
-    storage.put(changed, b"a1", b"a1", 2, (None, b"x"))
-    page = storage.read_span(changed, Span(b"", b"z", column="i2"), limit=-1, max_bytes=99)
-    assert page == ((b"a1",), (2,))
+    storage.put(changed, b"a1", b"a1", 2, (b"y", b"x"))
+    for column in ("i1", "i2"):
+        page = storage.read_span(changed, Span(b"", b"z", column=column), limit=-1, max_bytes=99)
+        assert page == ((b"a1",), (2,))
     assert storage.read(lambda reader: reader.has_rows())
     storage.write(lambda writer: writer.drop_rows(changed))
     assert not storage.read(lambda reader: reader.has_rows())
