@@ -179,50 +179,50 @@ class RepositoryWithPulls(Collection):
     pulls: list[PullRequest]
 
 
-@table.pattern("Sign up")
+@table.pattern("Sign up", rate="100/day")
 def sign_up(user: User) -> Put[User]:
     """Store a new user; fails if a user or an organization has that name."""
     return user.create()
 
 
-@table.pattern("Found an organization")
+@table.pattern("Found an organization", rate="10/day")
 def found(organization: Organization, user: str) -> Transaction:
     """Store a new organization with its first member, who owns it."""
     owner = Member(organization=organization.name, user=user, is_owner=True)
     return transaction(organization.create(), owner.create())
 
 
-@table.pattern("Members of an organization")
+@table.pattern("Members of an organization", rate="1/s")
 def members_of(organization: str) -> Query[Member]:
     """The members of an organization, by name."""
     return Member.query(organization=organization)
 
 
-@table.pattern("Organizations of a user")
+@table.pattern("Organizations of a user", rate="5/s")
 def organizations_of(user: str) -> Query[Member]:
     """The memberships of a user."""
     return Member.query(by_account, user=user)
 
 
-@table.pattern("Create a repository")
+@table.pattern("Create a repository", rate="500/day")
 def create_repository(repository: Repository) -> Put[Repository]:
     """Store a new repository; fails if its owner has one of that name."""
     return repository.create()
 
 
-@table.pattern("Repositories of an account")
+@table.pattern("Repositories of an account", rate="5/s")
 def repositories_of(owner: str) -> Query[Repository]:
-    """The repositories of a user or an organization, the last pushed first."""
-    return Repository.query(by_account, owner=owner).descending()
+    """The 50 repositories of a user or an organization that were pushed last."""
+    return Repository.query(by_account, owner=owner).descending().limit(50)
 
 
-@table.pattern("Push")
+@table.pattern("Push", rate="2/s", peak="20/s")
 def push(owner: str, repo: str, at: datetime) -> Update[Repository]:
     """Note the time of a push, by which repositories are sorted."""
     return Repository.update(owner=owner, repo=repo).set(Repository.f.pushed_at, at)
 
 
-@table.pattern("Fork a repository")
+@table.pattern("Fork a repository", rate="200/day")
 def fork(repository: Repository, owner: str, at: datetime) -> Transaction:
     """Store a fork of a repository, and count it."""
     forked = Repository(
@@ -236,13 +236,13 @@ def fork(repository: Repository, owner: str, at: datetime) -> Transaction:
     return transaction(forked.create(), counted.increment(Repository.f.forks))
 
 
-@table.pattern("Forks of a repository")
+@table.pattern("Forks of a repository", rate="5k/day")
 def forks_of(owner: str, repo: str) -> Query[Repository]:
-    """The forks of a repository, the last pushed first."""
-    return Repository.query(by_parent, parent=f"{owner}/{repo}").descending()
+    """The 50 forks of a repository that were pushed last."""
+    return Repository.query(by_parent, parent=f"{owner}/{repo}").descending().limit(50)
 
 
-@table.pattern("Open an issue")
+@table.pattern("Open an issue", rate="5k/day")
 def open_issue(owner: str, repo: str, author: str, title: str) -> Chain[Issue]:
     """Take the next number of a repository, then store an issue with it.
 
@@ -255,7 +255,7 @@ def open_issue(owner: str, repo: str, author: str, title: str) -> Chain[Issue]:
     )
 
 
-@table.pattern("Open a pull request")
+@table.pattern("Open a pull request", rate="3k/day")
 def open_pull(owner: str, repo: str, author: str, title: str) -> Chain[PullRequest]:
     """Take the next number of a repository, then store a pull request with it."""
     return next_number(owner, repo).then(
@@ -270,27 +270,27 @@ def next_number(owner: str, repo: str) -> Update[Repository]:
     return Repository.update(owner=owner, repo=repo).increment(Repository.f.last_number)
 
 
-@table.pattern("Repository with its open issues")
+@table.pattern("Repository with its open issues", rate="10/s", peak="50/s")
 def repository_with_issues(owner: str, repo: str) -> CollectionGet[RepositoryWithIssues]:
     """A repository and its ten latest open issues, in one query."""
     with_issues = RepositoryWithIssues.get(by_issue, owner=owner, repo=repo)
     return with_issues.since(IssueStatus.OPEN).descending().limit(10)
 
 
-@table.pattern("Repository with its open pull requests")
+@table.pattern("Repository with its open pull requests", rate="5/s", peak="25/s")
 def repository_with_pulls(owner: str, repo: str) -> CollectionGet[RepositoryWithPulls]:
     """A repository and its ten latest open pull requests, in one query."""
     with_pulls = RepositoryWithPulls.get(by_pull, owner=owner, repo=repo)
     return with_pulls.since(PullStatus.OPEN).descending().limit(10)
 
 
-@table.pattern("Issue")
+@table.pattern("Issue", rate="10/s", peak="50/s")
 def issue(owner: str, repo: str, number: int) -> Get[Issue]:
     """One issue, by its number."""
     return Issue.get(owner=owner, repo=repo, number=number)
 
 
-@table.pattern("Issues by status")
+@table.pattern("Issues by status", rate="1/s")
 def issues_by_status(
     owner: str, repo: str, status: IssueStatus, cursor: str | None = None
 ) -> Query[Issue]:
@@ -299,7 +299,7 @@ def issues_by_status(
     return found.descending().limit(25).after(cursor)
 
 
-@table.pattern("Pull requests by status")
+@table.pattern("Pull requests by status", rate="1/s")
 def pulls_by_status(
     owner: str, repo: str, status: PullStatus, cursor: str | None = None
 ) -> Query[PullRequest]:
@@ -308,19 +308,19 @@ def pulls_by_status(
     return found.descending().limit(25).after(cursor)
 
 
-@table.pattern("Close an issue")
+@table.pattern("Close an issue", rate="4k/day")
 def close(issue: Issue) -> Update[Issue]:
     """Close an issue; it moves in the index of issues."""
     return issue.change(status=IssueStatus.CLOSED)
 
 
-@table.pattern("Merge a pull request")
+@table.pattern("Merge a pull request", rate="2k/day")
 def merge(pull: PullRequest) -> Update[PullRequest]:
     """Merge a pull request; fails if somebody has closed or merged it since it was read."""
     return pull.change(status=PullStatus.MERGED)
 
 
-@table.pattern("Star a repository")
+@table.pattern("Star a repository", rate="5k/day")
 def star(owner: str, repo: str, user: str) -> Transaction:
     """Give a star and count it; fails if the user has given one."""
     return transaction(
@@ -329,7 +329,7 @@ def star(owner: str, repo: str, user: str) -> Transaction:
     )
 
 
-@table.pattern("Take back a star")
+@table.pattern("Take back a star", rate="200/day")
 def unstar(owner: str, repo: str, user: str) -> Transaction:
     """Take a star back; fails if there is none."""
     return transaction(
@@ -338,16 +338,61 @@ def unstar(owner: str, repo: str, user: str) -> Transaction:
     )
 
 
-@table.pattern("Stargazers of a repository")
+@table.pattern("Stargazers of a repository", rate="2k/day")
 def stargazers_of(owner: str, repo: str) -> Query[Star]:
     """The stars of a repository, by user."""
     return Star.query(owner=owner, repo=repo)
 
 
-@table.pattern("Stars of a user")
+@table.pattern("Stars of a user", rate="10k/day")
 def stars_of(user: str) -> Query[Star]:
-    """The stars that a user has given, the latest first."""
-    return Star.query(by_account, user=user).descending()
+    """The latest 50 stars that a user has given."""
+    return Star.query(by_account, user=user).descending().limit(50)
+
+
+# How many there are, for `keyfold cost`, `heat` and `lint`.
+table.expect(User, items="50k", growth="3k/month")
+table.expect(Organization, items="5k", growth="300/month")
+table.expect(Member, items="30k", growth="2k/month", per_partition=6)
+table.expect(Repository, items="200k", growth="15k/month")
+table.expect(Issue, items="2M", growth="150k/month", per_partition=20)
+table.expect(PullRequest, items="1M", growth="90k/month", per_partition=15)
+table.expect(Star, items="1.5M", growth="150k/month", per_partition=12)
+
+
+@table.examples
+def make_examples() -> list[Entity]:
+    """Return a repository of an organization, with issues, a fork, a pull request and a star."""
+    start = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    return [
+        User(name="ada", email="ada@example.com", joined_at=start),
+        User(name="bob", email="bob@example.com", joined_at=start),
+        Organization(name="acme", billing_email="pay@example.com"),
+        Member(organization="acme", user="ada", is_owner=True),
+        Repository(
+            owner="acme",
+            repo="web",
+            description="Our site",
+            pushed_at=start,
+            last_number=3,
+            stars=1,
+            forks=1,
+        ),
+        Repository(owner="bob", repo="web", pushed_at=start + timedelta(days=1), parent="acme/web"),
+        Issue(owner="acme", repo="web", number=1, author="bob", title="Cannot log in"),
+        Issue(
+            owner="acme",
+            repo="web",
+            number=2,
+            author="bob",
+            title="Dark mode",
+            status=IssueStatus.CLOSED,
+        ),
+        PullRequest(
+            owner="acme", repo="web", number=3, author="bob", title="Do not forget the session"
+        ),
+        Star(owner="acme", repo="web", user="bob", starred_at=start),
+    ]
 
 
 def fill(store: Store, start: datetime) -> None:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Self
@@ -145,43 +145,43 @@ class OrderWithLines(Collection):
     lines: list[OrderLine]
 
 
-@table.pattern("Register a customer")
+@table.pattern("Register a customer", rate="200/day")
 def register(customer: Customer) -> Put[Customer]:
     """Store a new customer; fails if the name or the email address is taken."""
     return customer.create()
 
 
-@table.pattern("Customer with the last ten orders")
+@table.pattern("Customer with the last ten orders", rate="2/s", peak="10/s")
 def customer_with_orders(customer: str) -> CollectionGet[CustomerWithOrders]:
     """A customer's profile and latest orders, in one query."""
     return CustomerWithOrders.get(customer=customer).descending().limit(10)
 
 
-@table.pattern("More orders of a customer")
+@table.pattern("More orders of a customer", rate="20k/day")
 def more_orders(customer: str, cursor: str | None) -> Query[Order]:
     """The orders after those that were shown, by the cursor of the page before."""
     return Order.query(customer=customer).descending().limit(10).after(cursor)
 
 
-@table.pattern("Addresses of a customer")
+@table.pattern("Addresses of a customer", rate="1/s")
 def addresses_of(customer: str) -> Query[Address]:
     """A customer's addresses by label."""
     return Address.query(customer=customer)
 
 
-@table.pattern("Product")
+@table.pattern("Product", rate="20/s", peak="100/s")
 def product(sku: str) -> Get[Product]:
     """A product with its price and stock."""
     return Product.get(sku=sku)
 
 
-@table.pattern("Restock a product")
+@table.pattern("Restock a product", rate="500/day")
 def restock(sku: str, quantity: int) -> Update[Product]:
     """Add to the stock of a product."""
     return Product.update(sku=sku).increment(Product.f.stock, quantity)
 
 
-@table.pattern("Add to the cart")
+@table.pattern("Add to the cart", rate="3/s", peak="15/s")
 def add_to_cart(customer: str, product: Product, quantity: int) -> Upsert[CartLine]:
     """Count up a product in a cart, or put it there; carts are kept for a week."""
     return (
@@ -193,7 +193,7 @@ def add_to_cart(customer: str, product: Product, quantity: int) -> Upsert[CartLi
     )
 
 
-@table.pattern("Cart of a customer")
+@table.pattern("Cart of a customer", rate="3/s", peak="15/s")
 def cart_of(customer: str) -> Query[CartLine]:
     """Everything in a customer's cart."""
     return CartLine.query(customer=customer)
@@ -216,7 +216,12 @@ def make_order(cart: Sequence[CartLine], warehouse: str) -> tuple[Order, list[Or
     return order, lines
 
 
-@table.pattern("Place an order")
+@table.pattern(
+    "Place an order",
+    rate="10k/day",
+    peak="1/s",
+    lint_ignore={"P08": "a cart has a few products, far from 33"},
+)
 def place_order(order: Order, lines: list[OrderLine]) -> Transaction:
     """Write an order with its lines, take them from the stock, and empty the cart of them.
 
@@ -236,22 +241,63 @@ def place_order(order: Order, lines: list[OrderLine]) -> Transaction:
     )
 
 
-@table.pattern("Order with its lines")
+@table.pattern("Order with its lines", rate="1/s")
 def order_with_lines(order: OrderId) -> CollectionGet[OrderWithLines]:
     """An order and its lines, in one query, by the order's id alone."""
     return OrderWithLines.get(by_order, order=order)
 
 
-@table.pattern("Open orders of a warehouse")
+@table.pattern("Open orders of a warehouse", rate="5k/day")
 def open_orders_of(warehouse: str) -> Query[Order]:
     """The orders that a warehouse has to ship, the oldest first."""
     return Order.query(open_orders, warehouse=warehouse)
 
 
-@table.pattern("Ship an order")
+@table.pattern("Ship an order", rate="10k/day")
 def ship(order: Order, tracking: str) -> Update[Order]:
     """Mark an order as shipped; fails if its status has changed since it was read."""
     return order.change(status=Status.SHIPPED, tracking=tracking)
+
+
+# How many there are, for `keyfold cost`, `heat` and `lint`.
+table.expect(Customer, items="100k", growth="6k/month")
+table.expect(Address, items="120k", growth="7k/month", per_partition=1)
+table.expect(Product, items="20k")
+table.expect(CartLine, items="60k", per_partition=3)
+table.expect(Order, items="1M", growth="300k/month", per_partition=10)
+table.expect(OrderLine, items="3M", growth="900k/month", per_partition=3)
+
+
+@table.examples
+def make_examples() -> list[Entity]:
+    """Return a customer with a cart, an order that was shipped and one that was not."""
+    first, second = (
+        OrderId("ord_01JZ10H7X367VB2NF4YQ973DHW"),
+        OrderId("ord_01JZ3JRQ3K5T4WJ6FQ2B8N1M0A"),
+    )
+    mug, tea = Decimal("9.50"), Decimal("4.20")
+    since = datetime(2025, 6, 1, 12, tzinfo=UTC)
+    return [
+        Customer(customer="ada", name="Ada King", email="ada@example.com", since=since),
+        Address(customer="ada", label="home", street="12 Mill Lane", city="Delft", country="NL"),
+        Product(sku="mug", title="Mug", price=mug, stock=40),
+        Product(sku="tea", title="Green tea", price=tea, stock=12),
+        CartLine(customer="ada", sku="tea", price=tea, quantity=2),
+        Order(
+            customer="ada",
+            order=first,
+            warehouse="delft",
+            total=mug + 2 * tea,
+            status=Status.SHIPPED,
+            tracking="NL-0001",
+        ),
+        OrderLine(order=first, line=1, sku="mug", price=mug, quantity=1),
+        OrderLine(order=first, line=2, sku="tea", price=tea, quantity=2),
+        Order(
+            customer="ada", order=second, warehouse="delft", total=6 * tea, open_since=second.time
+        ),
+        OrderLine(order=second, line=1, sku="tea", price=tea, quantity=6),
+    ]
 
 
 def fill(store: Store) -> None:

@@ -45,7 +45,7 @@ def test_the_example_of_the_reference_has_every_key(tmp_path: Path) -> None:
     file.write_text(blocks_of(REFERENCE, "toml")[0])
     found = read_workload(market.table, file)
     use = found.patterns["Get user profile"]
-    assert None not in (use.rate, use.peak, use.skew)
+    assert None not in (use.rate, use.peak, use.skew, use.keys)
     assert found.patterns["Lookup by business id"].arguments
     order = found.volumes["Order"]
     assert None not in (order.items, order.growth, order.bytes, order.per_partition)
@@ -56,4 +56,4 @@ def test_the_reference_explains_every_key() -> None:
     explained = set(re.findall(r"^\| `(\w+)` \|", REFERENCE.read_text("utf-8"), re.MULTILINE))
     settings = {each.name for each in fields(CostSettings)}
     volumes = {each.name for each in fields(Volume)}
-    assert explained == {"rate", "peak", "skew", "arguments", *volumes, *settings}
+    assert explained == {"rate", "peak", "skew", "keys", "arguments", *volumes, *settings}

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from keyfold.analysis.arguments import ArgumentFinder, Arguments
-from keyfold.analysis.samples import SampleData, fill, name_entity
+from keyfold.analysis.samples import SampleData, fill, find_sample, name_entity
 from keyfold.analysis.scratch import RecordedCall, ScratchTable
 from keyfold.analysis.sizes import TableSizes, estimate_sizes
 from keyfold.analysis.spreading import spread
@@ -51,6 +51,8 @@ class PatternProfile:
     pattern: str
     runs: tuple[MeasuredRun, ...]
     problem: str | None = None
+    # Whether it ran on the table's examples, since the database lacks items for it.
+    is_on_examples: bool = False
 
     @property
     def calls(self) -> tuple[RecordedCall, ...]:
@@ -112,24 +114,54 @@ class TableProfile:
 
 
 def profile_table(table: Table, sample: SampleData, workload: Workload) -> TableProfile:
-    """Run every pattern of a table on sample data, and return what each does."""
+    """Run every pattern of a table on sample data, and return what each does.
+
+    Patterns that cannot run on the items of a database run on the table's examples, if it has any.
+    """
     table.check()
     with fill_scratch(table, sample, workload) as (scratch, assumptions):
-        entities = list(_decode_all(scratch))
-        patterns = {
-            name: profile_pattern(scratch, pattern, entities, workload.patterns[name])
-            for name, pattern in table.patterns.items()
-        }
+        patterns = _profile_all(scratch, workload, table.patterns)
         items = tuple(scratch.scan())
     sizes = estimate_sizes(table, sample, workload, items)
-    unmeasured = (
-        f"{each.pattern}: not measured: {each.problem}"
-        for each in patterns.values()
-        if each.problem
+    failed = [name for name, each in patterns.items() if each.problem]
+    if failed and sample.source == "database" and table.example_entities():
+        with fill_scratch(table, find_sample(table), workload) as (scratch, _):
+            found = _profile_all(scratch, workload, failed)
+        patterns |= {
+            name: replace(each, is_on_examples=True)
+            for name, each in found.items()
+            if not each.problem
+        }
+    notes = (
+        *sample.assumptions,
+        *assumptions,
+        *sizes.assumptions,
+        *_list_unmeasured(patterns),
     )
-    notes = (*sample.assumptions, *assumptions, *sizes.assumptions, *unmeasured)
     scaled = {name: _scale_scans(each, sizes) for name, each in patterns.items()}
     return TableProfile(table, sample, workload, scaled, sizes, notes, items)
+
+
+def _profile_all(
+    scratch: ScratchTable, workload: Workload, names: Iterable[str]
+) -> dict[str, PatternProfile]:
+    entities = list(_decode_all(scratch))
+    return {
+        name: profile_pattern(
+            scratch, scratch.table.patterns[name], entities, workload.patterns[name]
+        )
+        for name in names
+    }
+
+
+def _list_unmeasured(patterns: Mapping[str, PatternProfile]) -> Iterator[str]:
+    """Yield sentences about the patterns that could not run on the sample."""
+    names = ", ".join(name for name, each in patterns.items() if each.is_on_examples)
+    if names:
+        yield f"Measured on the table's examples, since the database lacks items for them: {names}."
+    for each in patterns.values():
+        if each.problem:
+            yield f"{each.pattern}: not measured: {each.problem}"
 
 
 def _scale_scans(profile: PatternProfile, sizes: TableSizes) -> PatternProfile:
@@ -175,6 +207,8 @@ def profile_pattern(
         # The workload's arguments are those of other items, as when a database is sampled.
         others = ArgumentFinder(pattern, {}).from_entities(entities)
         runs, _ = _run_all(scratch, pattern, others)
+    if not runs:
+        runs, _ = _run_all(scratch, pattern, finder.from_pairs(entities))
     if not runs:
         runs, failure = _run_all(scratch, pattern, [finder.from_example()])
         problem = problem or failure

@@ -87,6 +87,11 @@ def name_entity(table: Table, item: Item) -> str | None:
     return None if table.fallback is None else table.fallback.name
 
 
+def fallback_last(table: Table) -> list[EntitySchema]:
+    """Return the entities of a table; the one that fits what no other fits is the last."""
+    return sorted(table.entities.values(), key=lambda each: each is table.fallback)
+
+
 def find_sample(table: Table) -> SampleData:
     """Return the table's example entities, and generated ones for entities without example."""
     examples = table.example_entities()

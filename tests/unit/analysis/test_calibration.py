@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from random import Random
 from statistics import fmean
+from typing import Any, cast
 
 import pytest
 
@@ -14,15 +17,23 @@ import keyfold
 from keyfold.analysis import (
     MeasuredRun,
     SampleData,
+    TableProfile,
     find_sample,
     profile_table,
     read_workload,
     sample_database,
+    use_alike,
 )
+from keyfold.analysis.cost import forecast_cost, read_prices
+from keyfold.analysis.samples import scan
 from keyfold.connect import open_executor
+from keyfold.designs import pantry
+from keyfold.engine import Engine, TrafficRecord
 from keyfold.model import Request, Table
-from keyfold.store import CallRecord, Store
+from keyfold.model._expected_use import Volume
+from keyfold.store import CallRecord, Store, StoreSettings
 from keyfold.values import Item
+from tests.demo_run import DemoRun
 from tests.unit.analysis import library
 from tests.unit.analysis.library import Book, Loan, Reader
 
@@ -31,6 +42,7 @@ EXAMPLES = ("shop", "forge", "pantry_by_index.by_keys", "market_reverse_index.wi
 TABLES = (*DESIGNS, *EXAMPLES, "library")
 # Runs of each pattern that are repeated.
 REPEATED = 3
+READS = {"GetItem", "BatchGetItem", "Query", "Scan", "TransactGetItems"}
 
 
 def table_of(name: str) -> Table:
@@ -42,50 +54,178 @@ def table_of(name: str) -> Table:
     return table
 
 
-def find_new(table: Table, run: MeasuredRun) -> Iterator[Item]:
-    """Yield the keys that had no item before a run."""
-    seen: set[str] = set()
-    for call in run.calls:
-        for before, after in call.changes:
+# Units, by table (None) or index, and whether they are read.
+Units = defaultdict[tuple[str | None, bool], float]
+
+
+class MeteredTable:
+    """A table that patterns run on as in an application; counts what its calls report."""
+
+    def __init__(self, table: Table, items: Iterable[Item], moment: float) -> None:
+        self.table, self.consumed = table, Units(float)
+        self.items = {self.name_key(item): item for item in items}
+        self.traffic: list[TrafficRecord] = []
+        self.engine = Engine.open(
+            ":memory:", clock=lambda: moment, upkeep_seconds=None, on_traffic=self.traffic.append
+        )
+        settings = StoreSettings((table,), cursor_key=bytes(32), clock=lambda: moment)
+        self.store = Store(self, settings)
+        self.engine.execute("CreateTable", table.to_dynamodb())
+        for item in self.items.values():
+            self.engine.execute("PutItem", {"TableName": table.name, "Item": item})
+
+    def name_key(self, item: Item) -> str:
+        return repr([item[name] for name in self.table.key.names])
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        asked = {**request, "ReturnConsumedCapacity": "INDEXES"}
+        response = self.engine.execute(operation, asked)
+        given: Any = response.pop("ConsumedCapacity")
+        reports = cast(list[dict[str, Any]], given if isinstance(given, list) else [given])
+        for report in reports:
+            parts: dict[str | None, dict[str, float]] = {None: report["Table"]}
+            parts |= report.get("GlobalSecondaryIndexes", {})
+            parts |= report.get("LocalSecondaryIndexes", {})
+            assert report["CapacityUnits"] == sum(each["CapacityUnits"] for each in parts.values())
+            for index, each in parts.items():
+                self.consumed[index, operation in READS] += each["CapacityUnits"]
+        return response
+
+    def measure(self, pattern: str, run: MeasuredRun) -> Units:
+        """Run a pattern on the items, without those that it creates; then restore them."""
+        changed: set[str] = set()
+        for before, after in (change for call in run.calls for change in call.changes):
             item = before or after
-            if item is None:
-                continue
-            key = {name: item[name] for name in table.key.names}
-            if repr(key) not in seen and before is None:
-                yield key
-            seen.add(repr(key))
+            if item is not None and self.name_key(item) not in changed:
+                changed.add(self.name_key(item))
+                if before is None:
+                    self._delete(item)
+        self.consumed = Units(float)
+        self.store.run(self.table.patterns[pattern](**run.arguments))
+        consumed = self.consumed
+        written = [use.key for each in self.traffic if each.kind == "Write" for use in each.uses]
+        for key in written:
+            if key is not None and all(name in key for name in self.table.key.names):
+                self._restore(key)
+        self.traffic.clear()
+        return consumed
+
+    def _restore(self, key: Item) -> None:
+        item = self.items.get(self.name_key(key))
+        if item is None:
+            self._delete(key)
+        else:
+            self.engine.execute("PutItem", {"TableName": self.table.name, "Item": item})
+
+    def _delete(self, item: Item) -> None:
+        key = {name: item[name] for name in self.table.key.names}
+        self.engine.execute("DeleteItem", {"TableName": self.table.name, "Key": key})
+
+    def is_restored(self) -> bool:
+        """Whether the table has the items that it had at first."""
+        items = scan(self.engine, self.table.name)
+        return {self.name_key(item): item for item in items} == self.items
+
+    def mean(
+        self, pattern: str, runs: Sequence[MeasuredRun]
+    ) -> dict[tuple[str | None, bool], float]:
+        total = Units(float)
+        for run in runs:
+            for part, units in self.measure(pattern, run).items():
+                total[part] += units
+        return {part: units / len(runs) for part, units in total.items()}
 
 
-def consume(
-    table: Table, items: tuple[Item, ...], moment: float, run: MeasuredRun, pattern: str
-) -> float:
-    """Run a pattern as an application does, and return the units that its calls reported."""
-    records: list[CallRecord] = []
-    with keyfold.open(
-        table, ":memory:", on_call=records.append, clock=lambda: moment, upkeep_seconds=None
-    ) as store:
-        for item in items:
-            store.execute("PutItem", {"TableName": table.name, "Item": item})
-        for key in find_new(table, run):
-            store.execute("DeleteItem", {"TableName": table.name, "Key": key})
-        records.clear()
-        store.run(table.patterns[pattern](**run.arguments))
-        return sum(each.consumed for each in records)
+def profile(table: Table, sample: SampleData | None = None) -> TableProfile:
+    workload = read_workload(table)
+    if table.name.startswith("PantryBy"):
+        workload = use_alike(workload, read_workload(pantry.table))
+    return profile_table(table, sample or find_sample(table), workload)
+
+
+def consume_month(
+    metered: MeteredTable, found: TableProfile
+) -> dict[tuple[str | None, bool], float]:
+    """Return the units of a month: what each pattern consumes, as often as it is called."""
+    total: defaultdict[tuple[str | None, bool], float] = defaultdict(float)
+    for name, each in found.patterns.items():
+        rate = found.workload.patterns[name].rate
+        if rate is not None and not each.scans and not each.is_on_examples:
+            for part, units in metered.mean(name, each.runs).items():
+                total[part] += units * rate.per_month
+    return total
+
+
+def forecast_month(found: TableProfile) -> dict[tuple[str | None, bool], float]:
+    """Return the units of a month by the forecast, from its dollars and prices."""
+    prices = read_prices()
+    # A scan reads as much as the table is expected to have, which is not loaded here.
+    patterns = {
+        name: each
+        for name, each in found.patterns.items()
+        if not each.scans and not each.is_on_examples
+    }
+    total: dict[tuple[str | None, bool], float] = {}
+    for each in forecast_cost(replace(found, patterns=patterns), prices).parts:
+        total[each.index, True] = each.read_usd / prices.standard.million_read_requests * 1e6
+        total[each.index, False] = each.write_usd / prices.standard.million_write_requests * 1e6
+    return total
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_pattern_is_measured(name: str) -> None:
+    found = profile(table_of(name))
+    assert {key: each.problem for key, each in found.patterns.items() if each.problem} == {}
+    assert all(each.runs for each in found.patterns.values())
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_where_sizes_are_known_the_forecast_is_what_is_consumed(name: str) -> None:
     table = table_of(name)
-    sample = find_sample(table)
-    found = profile_table(table, sample, read_workload(table))
-    moment = sample.live_at()
-    for pattern, profile in found.patterns.items():
-        # A scan reads as much as the table is expected to have, which is not loaded here.
-        if profile.scans:
+    found = profile(table)
+    metered = MeteredTable(table, found.items, found.sample.live_at())
+    for each in forecast_cost(found, read_prices()).patterns:
+        measured = found.patterns[each.name]
+        if measured.scans:
             continue
-        for run in profile.runs[:REPEATED]:
-            units = sum(call.units for call in run.calls)
-            assert consume(table, found.items, moment, run, pattern) == units, (pattern, run)
+        units = metered.mean(each.name, measured.runs[:REPEATED])
+        shown = replace(measured, runs=measured.runs[:REPEATED])
+        for index in (None, *(index.name for index in table.indexes)):
+            for is_read in (True, False):
+                forecast = shown.units_of(index, is_read=is_read)
+                assert units.get((index, is_read), 0.0) == forecast, (each.name, index)
+    assert metered.is_restored()
+
+
+@pytest.mark.parametrize("name", [*DESIGNS, *EXAMPLES])
+def test_a_month_of_the_workload_consumes_what_is_forecast(name: str) -> None:
+    table = table_of(name)
+    found = profile(table)
+    assert found.workload.has_rates
+    consumed = consume_month(MeteredTable(table, found.items, found.sample.live_at()), found)
+    forecast = forecast_month(found)
+    assert sum(forecast.values()) > 0
+    assert consumed == pytest.approx({part: forecast[part] for part in consumed}, rel=1e-9)
+    assert {part for part, units in forecast.items() if units} == consumed.keys()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_forecast_of_a_sampled_design_is_within_two_per_cent(
+    name: str, demo_run: DemoRun
+) -> None:
+    table = table_of(name)
+    with open_executor(demo_run.file) as executor:
+        whole = sample_database(table, executor)
+        sampled = sample_database(table, executor, most=len(whole.items) * 3 // 4)
+    assert len(sampled.items) < len(whole.items)
+    found = profile(table, whole)
+    consumed = consume_month(MeteredTable(table, found.items, whole.live_at()), found)
+    forecast = forecast_month(profile(table, sampled))
+    for is_read in (True, False):
+        units = sum(each for part, each in forecast.items() if part[1] is is_read)
+        wanted = sum(each for part, each in consumed.items() if part[1] is is_read)
+        assert units == pytest.approx(wanted, rel=0.02), is_read
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -95,12 +235,14 @@ def test_scans_consume_what_is_forecast_of_a_table_that_does_not_grow(
     table, file = table_of(name), tmp_path / "workload.toml"
     file.write_text("")
     sample = find_sample(table)
-    found = profile_table(table, sample, read_workload(table, file))
-    for pattern, profile in found.patterns.items():
-        if profile.scans and not any(volume.items for volume in found.workload.volumes.values()):
-            [run] = profile.runs[:1]
-            units = sum(call.units for call in run.calls)
-            assert consume(table, found.items, sample.live_at(), run, pattern) == units, pattern
+    workload = read_workload(table, file)
+    unknown = dict.fromkeys(workload.volumes, Volume())
+    found = profile_table(table, sample, replace(workload, volumes=unknown))
+    metered = MeteredTable(table, found.items, sample.live_at())
+    for pattern, each in found.patterns.items():
+        if each.scans:
+            units = sum(metered.measure(pattern, each.runs[0]).values())
+            assert units == each.read_units, pattern
 
 
 class Shelf:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from keyfold.analysis import (
 )
 from keyfold.connect import open_executor
 from keyfold.model import Entity, Get, Key, Query, Table
+from tests.unit.analysis import forest
 from tests.unit.analysis.library import Book, Loan, examples, table
 
 
@@ -126,3 +128,42 @@ def test_a_pattern_that_cannot_run_says_why() -> None:
     assert found.patterns["Works"].problem is None
     assert "Fails: not measured: ValueError: no note" in found.assumptions
     assert fails.name, works.name
+
+
+def test_what_a_database_has_no_items_for_is_measured_on_the_examples(tmp_path: Path) -> None:
+    url = tmp_path / "library.db"
+    with keyfold.open(table, url) as store:
+        store.run(Loan(reader="bob", number=1, due=date(2026, 1, 1)).put())
+    with open_executor(url) as executor:
+        sample = sample_database(table, executor)
+    found = profile_table(table, sample, read_workload(table))
+    assert not found.patterns["Loans of reader"].is_on_examples
+    assert found.patterns["Rename book"].is_on_examples
+    assert (
+        found.patterns["Rename book"].write_units == profile().patterns["Rename book"].write_units
+    )
+    (note,) = (each for each in found.assumptions if "table's examples" in each)
+    assert "Rename book" in note
+    assert not any("not measured" in each for each in found.assumptions)
+
+
+def test_lists_of_entities_belong_to_the_entity_that_is_passed() -> None:
+    found = profile_table(forest.table, find_sample(forest.table), read_workload(forest.table))
+    plant = [
+        [change for call in run.calls for change in call.changes]
+        for run in found.patterns["Plant"].runs
+        if getattr(run.arguments["tree"], "tree", None) == "elm"
+    ]
+    assert [len(changes) for changes in plant] == [4]
+
+
+def test_values_of_another_entity_are_tried_if_an_entity_s_own_fail() -> None:
+    found = profile_table(forest.table, find_sample(forest.table), read_workload(forest.table))
+    run = found.patterns["Graft"].runs[0]
+    assert run.arguments["branch"].number != run.arguments["number"]
+
+
+def test_a_parameter_for_which_there_is_no_value_may_be_none() -> None:
+    found = profile_table(forest.table, find_sample(forest.table), read_workload(forest.table))
+    assert found.patterns["Branches"].problem is None
+    assert found.patterns["Branches"].runs[0].arguments["cursor"] is None

@@ -9,10 +9,12 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from keyfold.analysis.profiles import TableProfile
-from keyfold.analysis.samples import name_entity
+from keyfold.analysis.samples import fallback_last, name_entity
+from keyfold.keys._annotations import find_type
 from keyfold.model import Table
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._schemas import EntitySchema
+from keyfold.store._own_items import is_own_item
 from keyfold.values import Item
 
 # The part of a table or index that a key belongs to: its name, and the entity.
@@ -45,11 +47,28 @@ class KeyPopulations:
 
 
 def find_role(table: Table, name: str, key: Item | None) -> KeyRole:
-    """Return the role of a key of the table ("") or an index; without a key, that of a scan."""
-    for schema in table.entities.values():
-        if key is not None and any(_fits(part, key) for part in _partition_parts(schema, name)):
-            return name, schema.name
-    return name, OTHERS
+    """Return the role of a key of the table ("") or an index; without a key, that of a scan.
+
+    Entities of one partition share a role in the table. In an index, whose partition key is often a
+    field that several entities have, the sort key tells them apart.
+    """
+    if key is None or is_own_item(table, key):
+        return name, OTHERS
+    found = [
+        schema
+        for schema in fallback_last(table)
+        if any(_fits(part, key) for part in _partition_parts(schema, name))
+    ]
+    alike = (schema for schema in found if name and _fits_in(schema, name, key))
+    best = next(alike, found[0] if found else None)
+    return name, OTHERS if best is None else best.name
+
+
+def _fits_in(schema: EntitySchema, name: str, key: Item) -> bool:
+    """Return whether all parts of an index's key are like those of an entity."""
+    return any(
+        all(_fits(part, key) for part in parts) for parts in schema.index_alternatives.get(name, ())
+    )
 
 
 def _partition_parts(schema: EntitySchema, name: str) -> Iterator[KeyPart]:
@@ -65,9 +84,10 @@ def _fits(part: KeyPart, key: Item) -> bool:
     value = key.get(part.attribute)
     if value is None:
         return False
-    if part.template is None:
-        return True
     text = value.get("S")
+    if part.template is None:
+        kind = None if part.held_by is None else find_type(part.held_by.annotation)
+        return get_origin(kind) is not Literal or text in get_args(kind)
     return isinstance(text, str) and part.template.parse(text) is not None
 
 
@@ -114,9 +134,20 @@ def _count_keys(profile: TableProfile) -> Iterator[tuple[KeyRole, float]]:
         name, entity = role
         schema = table.entities.get(entity)
         closed = None if schema is None else _closed_count(schema, name)
-        expected = profile.sizes.expected[name or None].get(entity)
-        grown = 1.0 if expected is None else expected.items / items[role]
+        grown = _expected_items(profile, role) / items[role]
         yield role, closed if closed is not None else max(1.0, len(found) * grown)
+
+
+def _expected_items(profile: TableProfile, role: KeyRole) -> float:
+    """Return how many items of a role there are at all; 0 if the workload does not say it."""
+    name, entity = role
+    expected = profile.sizes.expected[name or None]
+    if entity in expected:
+        return expected[entity].items
+    if name:
+        # The sort keys of guards are all the same, and so are their keys in a reverse index.
+        return 0.0
+    return sum(size.items for each, size in expected.items() if each not in profile.table.entities)
 
 
 def partition_names(table: Table) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from datetime import date
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
+from keyfold.analysis.samples import fallback_last
 from keyfold.keys import Ulid
 from keyfold.keys._annotations import find_type
 from keyfold.model import Index, Table
@@ -53,8 +54,11 @@ class EntityKey:
 
 
 def list_keys(table: Table) -> Iterator[EntityKey]:
-    """Yield the keys of all entities: in the table, and in every index that they can be in."""
-    for schema in table.entities.values():
+    """Yield the keys of all entities: in the table, and in every index that they can be in.
+
+    Those of the fallback come last, since any key is like them.
+    """
+    for schema in fallback_last(table):
         yield EntityKey(schema, None, (schema.partition,), schema.keys[1:])
         for index in table.indexes:
             for parts in schema.index_alternatives.get(index.name, ()):

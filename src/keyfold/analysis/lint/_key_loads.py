@@ -2,7 +2,8 @@
 
 The units of a pattern's runs are attributed to the partition keys that its calls touch. How large
 a share of them the hottest key gets depends on how many keys there are, and on the skew of their
-use; keys of a kind whose number is unknown are left out.
+use; keys of a kind whose number is unknown are left out. The workload's `keys` of a pattern say
+how many its calls use.
 """
 
 from __future__ import annotations
@@ -72,10 +73,13 @@ def find_loads(design: Design) -> Mapping[KeyKind, KeyLoad]:
             for call in run.calls:
                 for touch in _find_touches(design.table, call):
                     key = _find_key(keys, touch)
-                    kind = None if key is None else kind_of(key)
-                    if key is None or kind not in counts:
+                    if key is None:
                         continue
-                    share = _hottest_share(counts[kind], use.skew or 0.0)
+                    kind = kind_of(key)
+                    count = counts.get(kind) if _is_closed(key) else use.keys or counts.get(kind)
+                    if count is None:
+                        continue
+                    share = _hottest_share(count, use.skew or 0.0)
                     units = touch.units * rate.per_second * share / len(profile.runs)
                     load = loads.setdefault(kind, KeyLoad(key))
                     _add(load, name, touch, units)
@@ -169,13 +173,19 @@ def _count_keys(design: Design, keys: list[EntityKey]) -> dict[KeyKind, float]:
     return found
 
 
+def _is_closed(key: EntityKey) -> bool:
+    """Return whether the declaration says how many partition keys are in use at a time."""
+    fields = (name for name in key.partition_fields if not is_time(key, name))
+    return all(is_choice(key.kind_of(name)) for name in fields)
+
+
 def _count_of(design: Design, key: EntityKey) -> float | None:
     fields = [name for name in key.partition_fields if not is_time(key, name)]
     count = 1.0
     for name in fields:
         if is_choice(key.kind_of(name)):
             count *= count_choices(key.kind_of(name))
-    if all(is_choice(key.kind_of(name)) for name in fields):
+    if _is_closed(key):
         return count  # of a time, the current one is in use
     volume, name = design.workload.volumes[key.schema.name], key.schema.name
     counted = design.profile.sample.counted

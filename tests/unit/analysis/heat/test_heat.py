@@ -22,6 +22,7 @@ from keyfold.analysis.heat import (
 )
 from keyfold.analysis.profiles import TableProfile
 from keyfold.capacity import Refusal
+from keyfold.designs import letsgo, market
 from keyfold.engine import Engine, TrafficFile, TrafficRecord
 from keyfold.errors import ThrottlingException, TrafficInvalid, WorkloadInvalid
 from keyfold.model import Table
@@ -118,6 +119,37 @@ def test_queries_of_a_sharded_key_ask_every_shard(tmp_path: Path) -> None:
     sharded = load.shard({("", "Visit"): 4})
     assert [len(call.requests) for call in load.calls] == [1]
     assert {len(call.requests) for call in sharded.calls} == {4}
+
+
+def _heat_of(table: Table, tmp_path: Path, text: str) -> HeatReport:
+    return simulate_workload(_profile(tmp_path, text, table), factors=(1.0,), seconds=60)
+
+
+def test_keys_of_an_entity_are_not_taken_for_those_of_the_fallback(tmp_path: Path) -> None:
+    text = """
+patterns.get_tenant.rate = "100/s"
+patterns.get_item = { rate = "100/s", keys = 50 }
+entities = { Tenant = { items = "1k" }, AnyItem = { items = "5M" } }
+"""
+    (run,) = _heat_of(letsgo.table, tmp_path, text).runs
+    assert run.keys[0].label == "letsgo-tenant"
+    assert run.keys[0].peak == pytest.approx(50, rel=0.05)
+    assert run.keys[1].peak == pytest.approx(1, rel=0.05)
+
+
+def test_guards_have_as_many_keys_as_there_are_values(tmp_path: Path) -> None:
+    text = """
+patterns."Place an order".rate = "500/s"
+entities.Order.items = "3M"
+"""
+    (run,) = _heat_of(market.table, tmp_path, text).runs
+    hot = {(each.name, each.label) for each in run.keys if each.peak > 1}
+    # In the table, each has a key of its own; in the reverse index, they share one.
+    assert {each for each in hot if "keyfold#unique" in each[1]} == {
+        ("ReverseIndex", "keyfold#unique")
+    }
+    # The order's number is not taken for one of the few users' ids.
+    assert "IdLookupIndex" not in {name for name, _ in hot}
 
 
 def test_patterns_without_rates_are_named(tmp_path: Path) -> None:

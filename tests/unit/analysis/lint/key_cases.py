@@ -119,6 +119,34 @@ def spreads_writes_over_few_keys() -> Table:
     return _products(items=4, peak="5k/s")
 
 
+def _notes(*, rate: str) -> Table:
+    """Return a table with a fallback, and an entity whose items have one partition."""
+    table = Table("Notes", key=Key("pk", "sk"))
+
+    class Anything(Entity, table=table, key=("{kind}", "{name}"), fallback=True):
+        kind: str = part()
+        name: str = part()
+
+    class Setting(Entity, table=table, key=("SETTING", "{name}")):
+        name: str = part()
+
+    @table.pattern("Change a setting", rate=rate)
+    def change(setting: Setting) -> Put[Setting]:
+        return setting.put()
+
+    return table
+
+
+@cases.passes("K01")
+def has_one_partition_that_stays_cold_beside_a_fallback() -> Table:
+    return _notes(rate="20/s")
+
+
+@cases.finds("K01", "entity Setting")
+def has_one_partition_that_gets_warm_beside_a_fallback() -> Table:
+    return _notes(rate="200/s")
+
+
 def _lines(*numbers: str, ordered: bool) -> Table:
     table = Table("Shop", key=Key("pk", "sk"))
 
