@@ -7,11 +7,14 @@ The types of callers say who may use it.
 from __future__ import annotations
 
 from keyfold.service._app import PatternService, create_app
+from keyfold.service._authentication import Authentication, open_authentication
 from keyfold.service._callers import Authenticator, Authenticators, Caller, FixedCaller, Nobody
 from keyfold.service._endpoints import PatternEndpoint, make_endpoints
+from keyfold.service._rate_limits import RateLimit, RateLimits
 from keyfold.service._running import PageLimits
 
 __all__ = [
+    "Authentication",
     "Authenticator",
     "Authenticators",
     "Caller",
@@ -20,6 +23,9 @@ __all__ = [
     "PageLimits",
     "PatternEndpoint",
     "PatternService",
+    "RateLimit",
+    "RateLimits",
     "create_app",
     "make_endpoints",
+    "open_authentication",
 ]

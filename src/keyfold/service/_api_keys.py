@@ -70,7 +70,7 @@ class ApiKeys:
             if fault is not None:
                 raise AuthenticationUnavailable(fault.path, fault.fact, fault.advice)
         if entry is None or not is_equal:
-            fact = "the API key is unknown, disabled or wrong"
+            fact = "The API key is unknown, disabled or wrong"
             raise Unauthenticated(fact, "Send `X-Api-Key: ACCESSKEY.SECRET`.", _CHALLENGE)
         self._keyring.note_use(access_key)
         if isinstance(entry.prepared, str):
@@ -85,8 +85,8 @@ class ApiKeys:
         """Return the caller of a key, or why it is refused."""
         problem = self._find_problem(key, policy)
         if problem is not None:
-            _LOG.warning("the API key %s (%s) is refused: %s", key.access_key, key.name, problem)
-            return "the API key is not for this service"
+            _LOG.warning("The API key %s (%s) is refused: %s", key.access_key, key.name, problem)
+            return "The API key is not for this service"
         first, *others = key.roles
         return Caller((first, *others), dict(key.ids), key.name)
 

@@ -85,18 +85,18 @@ class BearerTokens:
         """Return the caller that the token stands for; raises as `Authenticator` says."""
         token = find_bearer(headers)
         if token is None:
-            raise Unauthenticated("the request has no token", "Send `Authorization: Bearer TOKEN`.")
+            raise Unauthenticated("The request has no token", "Send `Authorization: Bearer TOKEN`.")
         if len(token) > _MOST_TOKEN_CHARACTERS:
-            raise _refuse(f"the token has more than {_MOST_TOKEN_CHARACTERS} characters")
+            raise _refuse(f"The token has more than {_MOST_TOKEN_CHARACTERS} characters")
         if not token.isascii():
-            raise _refuse("the token is not a JWT")
+            raise _refuse("The token is not a JWT")
         digest = sha256(token.encode()).digest()
         known = self._verified.get(digest)
         if known is not None and known.issuer.keys.find_current() is known.keys:
             if self._clock() < known.until:
                 self._verified.move_to_end(digest)
                 return known.caller
-            raise _refuse("the token has expired")
+            raise _refuse("The token has expired")
         return await self._verify(token, digest)
 
     async def _verify(self, token: str, digest: bytes) -> Caller:
@@ -106,7 +106,7 @@ class BearerTokens:
         key = await issuer.keys.find(kid, algorithm)
         keys = issuer.keys.find_current()
         if key is None or keys is None:
-            raise _refuse("the token is signed with a key that its issuer does not have")
+            raise _refuse("The token is signed with a key that its issuer does not have")
         self._check_signature(token, key, algorithm, payload)
         until = _check_claims(claims, issuer, self._clock())
         caller = make_caller(issuer.mapping, claims, self._tables, until)
@@ -119,16 +119,16 @@ class BearerTokens:
         name = claims.get("iss")
         issuer = self._issuers.get(name) if isinstance(name, str) else None
         if issuer is None:
-            raise _refuse("the token's issuer (iss) is not accepted here")
+            raise _refuse("The token's issuer (iss) is not accepted here")
         return issuer
 
     def _check_signature(self, token: str, key: Any, algorithm: str, payload: bytes) -> None:
         try:
             verified = self._verifier.decode_complete(token, key=key, algorithms=[algorithm])
         except (self._jwt.PyJWTError, ValueError, TypeError):
-            raise _refuse("the token's signature is wrong") from None
+            raise _refuse("The token's signature is wrong") from None
         if verified["payload"] != payload:
-            raise _refuse("the token is not a JWT")
+            raise _refuse("The token is not a JWT")
 
 
 def find_bearer(headers: Mapping[str, str]) -> str | None:
@@ -161,7 +161,7 @@ def _parse(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes]:
         return _parse_object(_decode(head)), _parse_object(payload), payload
     # A RecursionError if it is nested too deep.
     except (ValueError, RecursionError) as error:
-        fact = str(error) if isinstance(error, _RepeatedMember) else "the token is not a JWT"
+        fact = str(error) if isinstance(error, _RepeatedMember) else "The token is not a JWT"
         raise _refuse(fact) from None
 
 
@@ -183,7 +183,7 @@ def _parse_object(content: bytes) -> dict[str, Any]:
 def _collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     collected = dict(pairs)
     if len(collected) != len(pairs):
-        raise _RepeatedMember("the token has a claim or a header twice")
+        raise _RepeatedMember("The token has a claim or a header twice")
     return collected
 
 
@@ -196,28 +196,28 @@ def _read_header(header: Mapping[str, Any], issuer: TokenIssuer) -> tuple[str, s
     algorithm, kid = header.get("alg"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in issuer.algorithms:
         accepted = ", ".join(sorted(issuer.algorithms))
-        raise _refuse("the token's algorithm (alg) is not accepted", f"Sign it with {accepted}.")
+        raise _refuse("The token's algorithm (alg) is not accepted", f"Sign it with {accepted}.")
     if kid is not None and (not isinstance(kid, str) or len(kid) > _MOST_KID_CHARACTERS):
-        raise _refuse("the token's key id (kid) is no short text")
+        raise _refuse("The token's key id (kid) is no short text")
     if "crit" in header:
-        raise _refuse("the token needs extensions (crit) that are not supported")
+        raise _refuse("The token needs extensions (crit) that are not supported")
     return algorithm, kid
 
 
 def _check_claims(claims: Mapping[str, Any], issuer: TokenIssuer, now: float) -> float:
     """Return until when a token is valid; raises Unauthenticated unless it is so now, and here."""
     if not _is_meant_for(claims.get("aud"), issuer.audiences):
-        raise _refuse("the token is for another audience (aud)")
+        raise _refuse("The token is for another audience (aud)")
     expires = _read_time(claims, "exp")
     if expires is None:
-        raise _refuse("the token has no time of expiry (exp)")
+        raise _refuse("The token has no time of expiry (exp)")
     until = expires + issuer.leeway_seconds
     if now >= until:
-        raise _refuse("the token has expired")
+        raise _refuse("The token has expired")
     for name in ("nbf", "iat"):
         begins = _read_time(claims, name)
         if begins is not None and now < begins - issuer.leeway_seconds:
-            raise _refuse(f"the token is not valid yet ({name})")
+            raise _refuse(f"The token is not valid yet ({name})")
     return until
 
 
@@ -236,7 +236,7 @@ def _read_time(claims: Mapping[str, Any], name: str) -> float | None:
     except OverflowError:
         seconds = float("nan")
     if not isfinite(seconds):
-        raise _refuse(f"the token's {name} is no time")
+        raise _refuse(f"The token's {name} is no time")
     return seconds
 
 

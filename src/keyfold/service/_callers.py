@@ -76,7 +76,7 @@ class Nobody:
     async def authenticate(self, headers: Mapping[str, str]) -> Caller:  # noqa: ARG002 - Authenticator's signature
         """Raise Unauthenticated."""
         raise Unauthenticated(
-            "this service has no way to tell who calls",
+            "This service has no way to tell who calls",
             "Start it with --auth, --keys, or --as for development.",
         )
 
@@ -97,7 +97,7 @@ class Authenticators:
         if len(found) == 1:
             return await found[0].authenticate(headers)
         if found:
-            raise Unauthenticated("the request has both a token and an API key", "Send one.")
+            raise Unauthenticated("The request has both a token and an API key", "Send one.")
         if "authorization" in headers or "x-api-key" in headers:
-            raise Unauthenticated("the request's credentials are of no kind accepted here", _ADVICE)
-        raise Unauthenticated("the request has no token and no API key", _ADVICE)
+            raise Unauthenticated("The request's credentials are of no kind accepted here", _ADVICE)
+        raise Unauthenticated("The request has no token and no API key", _ADVICE)

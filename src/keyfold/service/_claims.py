@@ -71,7 +71,7 @@ def _check_principal(
     except PrincipalInvalid as error:
         # The message names key templates, which are none of the caller's business.
         _LOG.warning("refused a caller: %s", error)
-        fact = "the caller's roles and ids cannot be used here"
+        fact = "The caller's roles and ids cannot be used here"
         raise CallerRefused(fact, "The log of the service says why.") from None
 
 
@@ -121,4 +121,4 @@ def _find_name(claims: Mapping[str, Any]) -> str:
 
 
 def _show(path: ClaimPath) -> str:
-    return f"the token's claim {'.'.join(path)!r}"
+    return f"The token's claim {'.'.join(path)!r}"

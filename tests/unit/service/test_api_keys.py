@@ -61,7 +61,7 @@ def test_another_key_is_refused_without_saying_why(tmp_path: Path, given: str) -
     write_keys(tmp_path, block())
     with pytest.raises(Unauthenticated) as caught:
         call(open_files(tmp_path, AUTH), x_api_key=given)
-    assert caught.value.fact == "the API key is unknown, disabled or wrong"
+    assert caught.value.fact == "The API key is unknown, disabled or wrong"
 
 
 def test_a_revoked_key_is_refused_from_the_next_request_on(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_keys_for_other_purposes_are_refused(
     assert problem in caplog.text
     with pytest.raises(CallerRefused) as caught:
         call(opened, x_api_key="ADA.s.e-c/r+t")
-    assert caught.value.public == "the API key is not for this service."
+    assert caught.value.public == "The API key is not for this service."
     # Only its owner learns that.
     with pytest.raises(Unauthenticated):
         call(opened, x_api_key="ADA.wrong")

@@ -227,17 +227,17 @@ def test_extensions_that_are_critical_are_refused(tmp_path: Path, crit: object) 
 def test_what_is_no_object_is_no_token(tmp_path: Path, payload: str | bytes) -> None:
     fact = refuse(tmp_path, sign_raw(HEADER, payload))
     # The deep one is valid JSON without an issuer.
-    assert fact in ("the token is not a JWT", "the token's issuer (iss) is not accepted here")
+    assert fact in ("The token is not a JWT", "The token's issuer (iss) is not accepted here")
 
 
 @pytest.mark.parametrize("token", ["e.e.e", "e..", "eyJ.eyJ.", "e\u00e4.e30.x", "e%%%.***.x"])
 def test_what_looks_like_a_token_is_refused(tmp_path: Path, token: str) -> None:
-    assert refuse(tmp_path, token) == "the token is not a JWT"
+    assert refuse(tmp_path, token) == "The token is not a JWT"
 
 
 def test_a_huge_token_is_refused_unread(tmp_path: Path) -> None:
     token = sign(make_claims(filler="x" * 10_000))
-    assert refuse(tmp_path, token) == "the token has more than 8192 characters"
+    assert refuse(tmp_path, token) == "The token has more than 8192 characters"
 
 
 @pytest.mark.parametrize(
