@@ -95,7 +95,7 @@ docs: $(venv)/.dev ## Write the generated parts of the documentation anew
 shapes: $(venv)/.dev ## Write the shapes of requests anew, from the API's model
 	$(bin)/python scripts/generate_shapes.py
 
-benches := engine wire inprocess store guard checks client
+benches := engine wire inprocess store guard checks client service
 
 .PHONY: bench
 bench: $(benches:%=bench-%) ## Measure everything, side by side with its peers
