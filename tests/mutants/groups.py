@@ -56,12 +56,11 @@ GROUPS = {
             f"engine/storage/{name}.py" for name in ("sqlite", "snapshots", "readers", "background")
         ),
         (
-            *_in_storage("protocol", "busy_reads", "held_views", "shared_commits", "snapshots"),
-            *_in_storage("readers"),
+            *_in_storage("protocol", "busy_reads", "held_views", "shared_commits", "disowned"),
+            *_in_storage("readers", "threads", "group_commit"),
             "tests/unit/engine/test_interrupts.py",
-            *_in_storage("group_commit"),
             "tests/hostile/test_files.py",
-            *_in_storage("locks", "forks"),
+            *_in_storage("snapshots"),
         ),
     ),
     "storage-epochs": MutantGroup(

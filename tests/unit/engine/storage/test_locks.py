@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.engine.storage.connections import BusyWait, translate
-from keyfold.errors import EngineClosed, FileBusy
+from keyfold.errors import FileBusy
 from tests.unit.engine.storage.programs import Program, run_program, running
 from tests.unit.engine.storage.tables import add, create, get, names, put
 
@@ -106,28 +105,6 @@ def test_only_the_thread_that_must_not_block_does_not_wait() -> None:
     assert answers == [True]
 
 
-def test_a_thread_that_must_not_block_does_not_wait_for_another_thread(path: Path) -> None:
-    has_begun, may_end = threading.Event(), threading.Event()
-
-    def hold(writer: StorageWriter) -> None:
-        has_begun.set()
-        may_end.wait(120)
-        writer.set_record("kind", "name", b"x")
-
-    with Engine.open(path) as engine:
-        storage = engine._storage
-        thread = threading.Thread(target=storage.write, args=(hold,))
-        thread.start()
-        assert has_begun.wait(120)
-        with storage.without_waiting(), pytest.raises(FileBusy, match="another thread is writing"):
-            storage.write(lambda writer: writer.set_record("kind", "name", b"y"))
-        may_end.set()
-        thread.join(120)
-        found = storage.read(lambda reader: reader.get_record("kind", "name"))
-        assert found == b"x"
-        storage.write(lambda writer: writer.set_record("kind", "name", None))
-
-
 def test_opening_waits_for_a_process_that_is_creating_the_file(tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     with running(HOLDING, path) as holder:
@@ -194,39 +171,6 @@ def test_closing_one_of_two_engines_leaves_the_log_to_the_other(path: Path) -> N
     with Engine.open(path) as engine:
         assert names(engine) == {"there", "one", "two", "three", "intruder"}
         assert engine.verify() == []
-
-
-def test_closing_ends_the_work_of_other_threads_with_engine_closed(path: Path) -> None:
-    engine = Engine.open(path, durability="process")
-    ended: list[BaseException] = []
-    busy = threading.Barrier(7)
-
-    def keep(number: int) -> None:
-        busy.wait()
-        try:
-            while True:
-                if number % 3 == 0:
-                    add(engine, "sum")
-                elif number % 3 == 1:
-                    put(engine, f"thing-{number}")
-                else:
-                    names(engine)
-        except BaseException as error:  # noqa: BLE001 - asserted on below
-            ended.append(error)
-
-    threads = [threading.Thread(target=keep, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    busy.wait()
-    while get(engine, "sum") is None:
-        time.sleep(0)
-    engine.close()
-    for thread in threads:
-        thread.join(120)
-    assert [type(error) for error in ended] == [EngineClosed] * 6
-    engine.close()
-    with Engine.open(path) as again:
-        assert again.verify() == []
 
 
 def test_schema_changes_of_other_processes_are_reported_as_rows_changed(path: Path) -> None:
