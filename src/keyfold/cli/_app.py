@@ -10,6 +10,7 @@ import typer
 
 from keyfold import __version__
 from keyfold.cli import (
+    api,
     apply,
     backfill,
     backup,
@@ -56,6 +57,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command(epilog=show_examples(*api.EXAMPLES))(api.api)
 app.command(epilog=show_examples(*apply.EXAMPLES))(apply.apply)
 app.command(epilog=show_examples(*backfill.EXAMPLES))(backfill.backfill)
 app.command(epilog=show_examples(*backup.EXAMPLES))(backup.backup)

@@ -62,7 +62,7 @@ def define_entities(*tables: Table) -> EntityDefinitions:
     for table in tables:
         table.check()
     listed = [*list_entities(tables)]
-    generator = _SchemaGenerator()
+    generator = WrittenSchemaGenerator()
     mode: JsonSchemaMode = "serialization"
     models: list[tuple[type[BaseModel], JsonSchemaMode, Any]] = [
         (s.entity, mode, s.entity.__pydantic_core_schema__) for _, s in listed
@@ -106,11 +106,11 @@ def _rename(node: Any, names: Mapping[str, str]) -> Any:
     return found
 
 
-class _SchemaGenerator(GenerateJsonSchema):
+class WrittenSchemaGenerator(GenerateJsonSchema):
     """Defines the JSON that is written: with all fields, and anything for types without a form."""
 
-    def __init__(self) -> None:
-        super().__init__(by_alias=True)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"by_alias": True, **options})
         self.unknown: list[str] = []
         self._ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}
 

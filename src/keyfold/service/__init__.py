@@ -6,7 +6,7 @@ The types of callers say who may use it.
 
 from __future__ import annotations
 
-from keyfold.service._app import PatternService, create_app
+from keyfold.service._app import PatternService, ServiceSettings, create_app
 from keyfold.service._authentication import Authentication, open_authentication
 from keyfold.service._callers import Authenticator, Authenticators, Caller, FixedCaller, Nobody
 from keyfold.service._endpoints import PatternEndpoint, make_endpoints
@@ -25,6 +25,7 @@ __all__ = [
     "PatternService",
     "RateLimit",
     "RateLimits",
+    "ServiceSettings",
     "create_app",
     "make_endpoints",
     "open_authentication",

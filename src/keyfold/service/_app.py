@@ -7,15 +7,24 @@ the pattern as that caller, and write its result or a problem.
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TextIO
 from urllib.parse import urlencode
 
+import orjson
+
+from keyfold.clocks import Clock
 from keyfold.errors import NotFound
 from keyfold.model import Table
 from keyfold.service._arguments import read_body, read_query
-from keyfold.service._callers import Authenticator, Caller, Nobody
+from keyfold.service._batches import BatchReader
+from keyfold.service._bodies import parse_json
+from keyfold.service._callers import Authenticator, Caller, FixedCaller, Nobody
 from keyfold.service._database import ServiceDatabase
 from keyfold.service._endpoints import CURSOR, PatternEndpoint, make_endpoints
 from keyfold.service._http import (
@@ -27,43 +36,91 @@ from keyfold.service._http import (
     ServiceResponse,
     respond_with,
 )
+from keyfold.service._openapi import write_openapi
+from keyfold.service._preferences import check_json, read_preferred_items
 from keyfold.service._problems import describe_error, refuse
+from keyfold.service._rate_limits import RateLimits
+from keyfold.service._request_log import RequestLog
 from keyfold.service._results import is_nothing, write_result
 from keyfold.service._routes import Match, Routes
 from keyfold.service._running import Outcome, PageLimits, make_request, run_request
+from keyfold.service._telemetry import RequestTracer
 from keyfold.store import AsyncStore, Handles
+from keyfold.wire.server._browsers import BrowserRules
+from keyfold.wire.server._metrics import Metrics
 
 _LOG = logging.getLogger("keyfold.service")
 
 _MAX_BODY = 1 << 20
-_PREFERENCE = re.compile(r"(?:^|[,;\s])maxpagesize=\"?([0-9]{1,9})\"?(?:$|[,;\s])")
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_REQUEST_ID_BYTES = 8
 _NOTHING_FOUND = "There is no such item."
 
-Handler = Callable[[ServiceRequest], Awaitable[ServiceResponse]]
+Handler = Callable[[ServiceRequest, "_Exchange"], Awaitable[ServiceResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """The settings of a service.
+
+    `authenticator` tells who calls; by default, nobody may. Requests from web pages are accepted from
+    this machine and from `allow_origin`; `allow_host` are other names of the service, and with
+    `any_host` it may have any. `limits` are those of principals, in capacity units. Requests are logged
+    to `request_log`, as lines of JSON, and traced by `tracer`.
+    """
+
+    authenticator: Authenticator = field(default_factory=Nobody)
+    allow_host: Sequence[str] = ()
+    allow_origin: Sequence[str] = ()
+    any_host: bool = False
+    pages: PageLimits = field(default_factory=PageLimits)
+    max_body: int = _MAX_BODY
+    limits: RateLimits | None = None
+    request_log: TextIO | None = None
+    tracer: RequestTracer | None = None
+    clock: Clock = time.time
+    monotonic: Clock = time.monotonic
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What is known of a request when it is answered, for logs and metrics."""
+
+    endpoint: str = ""
+    caller: str = ""
+    code: str = ""
+    units: float = 0.0
+    handles: Handles | None = None
 
 
 class PatternService:
     """An ASGI application that serves the access patterns of a table; `create_app` returns one."""
 
     def __init__(
-        self,
-        table: Table,
-        database: str | AsyncStore,
-        *,
-        authenticator: Authenticator | None = None,
-        pages: PageLimits | None = None,
-        max_body: int = _MAX_BODY,
-        **options: Any,
+        self, table: Table, database: str | AsyncStore, settings: ServiceSettings, **options: Any
     ) -> None:
         self.table = table
+        self.settings = settings
         self.endpoints = make_endpoints(table)
         self.database = ServiceDatabase(table, database, **options)
-        self._authenticator = authenticator or Nobody()
-        self._pages = pages or PageLimits()
-        self._max_body = max_body
+        self.metrics = Metrics()
         self._routes = Routes(self.endpoints.values())
-        # Paths besides those of patterns.
-        self._handlers: dict[str, Handler] = {}
+        self._browsers = BrowserRules(
+            settings.allow_host, settings.allow_origin, any_host=settings.any_host
+        )
+        self._limits = settings.limits
+        log, clock = settings.request_log, settings.clock
+        self._log = None if log is None else RequestLog(log, clock)
+        self._batches = BatchReader(self.endpoints, settings.pages)
+        self._is_draining = False
+        # Paths besides those of patterns, by method.
+        self._handlers: dict[str, tuple[str, Handler]] = {
+            "/openapi.json": ("GET", self._show_openapi),
+            "/healthz": ("GET", self._show_health),
+            "/readyz": ("GET", self._show_readiness),
+            "/metrics": ("GET", self._show_metrics),
+            "/batch": ("POST", self._read_batch),
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, or the events of the application's lifespan."""
@@ -75,46 +132,124 @@ class PatternService:
             # Web sockets: a close before the handshake is answered with 403.
             await send({"type": "websocket.close"})
 
+    def drain(self) -> None:
+        """Tell load balancers to send no more requests, and end what would go on for ever."""
+        self._is_draining = True
+
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 try:
                     await self.database.open()
+                    await self._check_caller()
                 except Exception as error:  # noqa: BLE001 - the server reports it, and ends
                     await send({"type": "lifespan.startup.failed", "message": str(error)})
                     return
                 await send({"type": "lifespan.startup.complete"})
             else:
+                self.drain()
                 await self.database.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
+    async def _check_caller(self) -> None:
+        """Raise PrincipalInvalid for a fixed caller whose role the table does not have."""
+        fixed = self.settings.authenticator
+        if isinstance(fixed, FixedCaller):
+            await self.database.open_as(fixed.caller)
+
     async def _handle(self, request: ServiceRequest, send: Send) -> None:
-        try:
-            response = await self._respond(request)
-        except ClientGone:
-            return
+        started = self.settings.monotonic()
+        exchange = _Exchange()
+        tracer = self.settings.tracer
+        traced = nullcontext() if tracer is None else tracer.span(request.path, request.headers)
+        with traced as span:
+            try:
+                response = await self._respond(request, exchange)
+            except ClientGone:
+                return
+            if tracer is not None:
+                tracer.finish(
+                    span,
+                    endpoint=exchange.endpoint,
+                    method=request.method,
+                    status=response.status,
+                    code=exchange.code,
+                )
+        seconds = self.settings.monotonic() - started
+        self.metrics.note(exchange.endpoint, seconds, exchange.code)
+        if exchange.units:
+            consumed = {"TableName": self.table.name, "CapacityUnits": exchange.units}
+            self.metrics.note_capacity(exchange.endpoint, consumed)
+        if self._log is not None:
+            request_id = secrets.token_hex(_REQUEST_ID_BYTES)
+            headers = {**response.headers, "x-request-id": request_id}
+            response = replace(response, headers=headers)
+            self._log.note(
+                method=request.method,
+                path=request.path,
+                endpoint=exchange.endpoint,
+                caller=exchange.caller,
+                status=response.status,
+                code=exchange.code,
+                seconds=seconds,
+                units=exchange.units,
+                request_id=request_id,
+            )
         await response.send(send, has_body=request.method != "HEAD")
 
-    async def _respond(self, request: ServiceRequest) -> ServiceResponse:
-        handles: Handles | None = None
+    async def _respond(self, request: ServiceRequest, exchange: _Exchange) -> ServiceResponse:
         try:
+            self._check_browser(request)
             handler = self._handlers.get(request.path)
             if handler is not None:
-                return await handler(request)
+                return await self._run_handler(request, exchange, *handler)
             match = self._find(request)
-            caller = await self._authenticator.authenticate(request.headers)
-            store = await self.database.open_as(caller)
-            handles = store.handles
-            return await self._call(request, match, caller, store, handles)
+            exchange.endpoint = match.endpoint.name
+            caller, store = await self._identify(request, exchange)
+            return await self._call(request, exchange, match, caller, store)
         except ClientGone:
             raise
         except Exception as error:  # noqa: BLE001 - every error is a problem
-            problem = describe_error(error, handles)
+            problem = describe_error(error, exchange.handles)
+            exchange.code = problem.code
             if problem.status >= 500:  # noqa: PLR2004 - the service's own faults
                 _LOG.error("%s %s failed", request.method, request.path, exc_info=error)
             return respond_with(problem)
+
+    def _check_browser(self, request: ServiceRequest) -> None:
+        """Raise a problem with status 403 for a request of a web page that may not send any."""
+        host, origin = request.headers.get("host"), request.headers.get("origin")
+        sent = None if host is None else host.encode("latin-1")
+        if origin is None and sent in self._browsers.known_hosts:
+            return
+        fact = self._browsers.find_refusal(
+            sent, None if origin is None else origin.encode("latin-1")
+        )
+        if fact is not None:
+            raise refuse(403, "origin-refused", f"{fact}.")
+
+    async def _run_handler(
+        self, request: ServiceRequest, exchange: _Exchange, method: str, handler: Handler
+    ) -> ServiceResponse:
+        asked = "GET" if request.method == "HEAD" else request.method
+        if asked != method:
+            allowed = "GET, HEAD" if method == "GET" else method
+            raise refuse(405, "method-not-allowed", f"Use {allowed}.", allow=allowed)
+        return await handler(request, exchange)
+
+    async def _identify(
+        self, request: ServiceRequest, exchange: _Exchange
+    ) -> tuple[Caller, AsyncStore]:
+        """Return who sent a request, and their store; raises the errors of authenticators."""
+        caller = await self.settings.authenticator.authenticate(request.headers)
+        exchange.caller = caller.name or " ".join(caller.roles)
+        if self._limits is not None:
+            self._limits.check(caller.principal)
+        store = await self.database.open_as(caller)
+        exchange.handles = store.handles
+        return caller, store
 
     def _find(self, request: ServiceRequest) -> Match:
         """Return the endpoint of a request; raises a problem with status 404 or 405."""
@@ -131,27 +266,34 @@ class PatternService:
     async def _call(
         self,
         request: ServiceRequest,
+        exchange: _Exchange,
         match: Match,
-        caller: Caller,  # noqa: ARG002 - of limits and idempotency keys
+        caller: Caller,
         store: AsyncStore,
-        handles: Handles | None,
     ) -> ServiceResponse:
         """Run the endpoint of a request as its caller."""
         endpoint, places = match
         limit, cursor = read_preferred_items(request.headers), None
         if endpoint.writes:
-            body = await request.read_body(self._max_body)
+            body = await request.read_body(self.settings.max_body)
             check_json(request.headers, body)
-            arguments = read_body(endpoint, body, places, handles)
+            arguments = read_body(endpoint, body, places, exchange.handles)
         else:
             query = [*request.query, *places.items()]
             if endpoint.continues:
                 cursor = next((text for name, text in query if name == CURSOR), None)
                 query = [each for each in query if each[0] != CURSOR]
-            arguments = read_query(endpoint, query, handles)
-        made = make_request(endpoint, arguments, limit=limit, cursor=cursor, pages=self._pages)
+            arguments = read_query(endpoint, query, exchange.handles)
+        pages = self.settings.pages
+        made = make_request(endpoint, arguments, limit=limit, cursor=cursor, pages=pages)
         outcome = await run_request(store, made)
-        return self._answer(request, endpoint, outcome, handles, limit)
+        self._charge(caller, exchange, outcome.units)
+        return self._answer(request, endpoint, outcome, exchange.handles, limit)
+
+    def _charge(self, caller: Caller, exchange: _Exchange, units: float) -> None:
+        exchange.units = units
+        if self._limits is not None:
+            self._limits.charge(caller.principal, units)
 
     def _answer(
         self,
@@ -163,7 +305,8 @@ class PatternService:
     ) -> ServiceResponse:
         headers: dict[str, str] = {}
         if limit is not None and endpoint.continues:
-            headers["preference-applied"] = f"maxpagesize={min(limit, self._pages.most)}"
+            applied = min(limit, self.settings.pages.most)
+            headers["preference-applied"] = f"maxpagesize={applied}"
         if "keyfold-capacity" in request.headers:
             headers["keyfold-capacity"] = (
                 f"read={outcome.read_units:g}, write={outcome.write_units:g}"
@@ -172,65 +315,73 @@ class PatternService:
             if endpoint.writes:
                 return ServiceResponse(204, headers=headers)
             raise refuse(404, NotFound.code, _NOTHING_FOUND)
-        next_link = self._make_link(request, endpoint, outcome.cursor)
+        next_link = _make_link(request, endpoint, outcome.cursor)
         if next_link is not None:
             headers["link"] = f'<{next_link}>; rel="next"'
-        return ServiceResponse(
-            200, write_result(endpoint, outcome, next_link, handles), headers=headers
-        )
+        body = write_result(endpoint, outcome, next_link, handles)
+        return ServiceResponse(200, body, headers=headers)
 
-    def _make_link(
-        self, request: ServiceRequest, endpoint: PatternEndpoint, cursor: str | None
-    ) -> str | None:
-        """Return the link to the next page: the same request, with its cursor."""
-        if cursor is None or endpoint.cursor is None:
-            return None
-        query = [each for each in request.query if each[0] != endpoint.cursor]
-        return f"{request.root}{request.sent_path}?{urlencode([*query, (endpoint.cursor, cursor)])}"
+    async def _read_batch(self, request: ServiceRequest, exchange: _Exchange) -> ServiceResponse:
+        exchange.endpoint = "batch"
+        caller, store = await self._identify(request, exchange)
+        body = await request.read_body(self.settings.max_body)
+        check_json(request.headers, body)
+        given = parse_json(body or b"{}")
+        results, outcomes = await self._batches.read(given, store, exchange.handles)
+        self._charge(caller, exchange, sum(each.units for each in outcomes))
+        return ServiceResponse(200, orjson.dumps({"results": results}))
+
+    async def _show_openapi(self, request: ServiceRequest, _: _Exchange) -> ServiceResponse:
+        document = self.openapi
+        if request.root:
+            document = {**document, "servers": [{"url": request.root}]}
+        return ServiceResponse(200, orjson.dumps(document))
+
+    async def _show_health(self, *_: object) -> ServiceResponse:
+        return ServiceResponse(200, b'{"status":"alive"}')
+
+    async def _show_readiness(self, *_: object) -> ServiceResponse:
+        if self._is_draining:
+            raise refuse(503, "draining", "The service is stopping.")
+        store = await self.database.open()
+        await store.execute("DescribeTable", {"TableName": self.table.name})
+        return ServiceResponse(200, b'{"status":"ready"}')
+
+    async def _show_metrics(self, *_: object) -> ServiceResponse:
+        return ServiceResponse(200, self.metrics.render().encode(), _METRICS_TYPE)
+
+    @cached_property
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document of the service."""
+        has_credentials = not isinstance(self.settings.authenticator, FixedCaller)
+        return write_openapi(self.table, self.endpoints, has_credentials=has_credentials)
 
 
 def create_app(
     table: Table,
     database: str | AsyncStore,
+    settings: ServiceSettings | None = None,
     *,
     authenticator: Authenticator | None = None,
-    pages: PageLimits | None = None,
-    max_body: int = _MAX_BODY,
     **options: Any,
 ) -> PatternService:
     """Return an ASGI application that serves the access patterns of a table.
 
     `database` is a URL, as `keyfold.open` takes it, or an open AsyncStore. `authenticator` tells who
-    calls; without one, every pattern answers with status 401. `options` are those of
-    `keyfold.open_async`.
+    calls: it is that of the settings unless it is given. Without one, every pattern answers with status
+    401. `options` are those of `keyfold.open_async`.
     """
-    return PatternService(
-        table,
-        database,
-        authenticator=authenticator,
-        pages=pages,
-        max_body=max_body,
-        **options,
-    )
+    settings = settings or ServiceSettings()
+    if authenticator is not None:
+        settings = replace(settings, authenticator=authenticator)
+    return PatternService(table, database, settings, **options)
 
 
-def read_preferred_items(headers: Mapping[str, str]) -> int | None:
-    """Return how many items a client prefers in a page: `Prefer: maxpagesize=20`; None if it says nothing.
-
-    >>> read_preferred_items({"prefer": "respond-async, maxpagesize=20"})
-    20
-    """
-    found = _PREFERENCE.search(headers.get("prefer", ""))
-    return max(1, int(found[1])) if found else None
-
-
-def check_json(headers: Mapping[str, str], body: bytes) -> None:
-    """Raise a problem with status 415 for a body that does not say it is JSON.
-
-    Forms that web pages can send to other sites without being asked cannot say so.
-    """
-    if not body:
-        return
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not kind.endswith("+json"):
-        raise refuse(415, "media-type-unknown", "Send JSON, with Content-Type: application/json.")
+def _make_link(
+    request: ServiceRequest, endpoint: PatternEndpoint, cursor: str | None
+) -> str | None:
+    """Return the link to the next page: the same request, with its cursor."""
+    if cursor is None or endpoint.cursor is None:
+        return None
+    query = [each for each in request.query if each[0] != endpoint.cursor]
+    return f"{request.root}{request.sent_path}?{urlencode([*query, (endpoint.cursor, cursor)])}"

@@ -12,8 +12,9 @@ from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from keyfold.errors import KeyfoldError
+from keyfold.errors import KeyfoldError, SerializationException
 from keyfold.model._pattern_types import assume_utc
+from keyfold.service._bodies import parse_json
 from keyfold.service._endpoints import EndpointParameter, PatternEndpoint
 from keyfold.store import Handles
 
@@ -33,22 +34,15 @@ class ArgumentsInvalid(Exception):
         self.problems = tuple(problems)
 
 
-class BodyMalformed(Exception):
-    """A body that is not JSON."""
-
-
 _LISTS = (list, tuple, set, frozenset, Sequence, AbstractSet, Iterable)
 
 
 def read_body(
     endpoint: PatternEndpoint, body: bytes, places: Mapping[str, str], handles: Handles | None
 ) -> dict[str, Any]:
-    """Return the arguments of a JSON body and of the path; raises ArgumentsInvalid, BodyMalformed, HandleInvalid."""
+    """Return the arguments of a JSON body and of the path; raises ArgumentsInvalid, SerializationException, HandleInvalid."""
     if handles is not None or places:
-        try:
-            given: Any = orjson.loads(body) if body else {}
-        except orjson.JSONDecodeError as error:
-            raise BodyMalformed(str(error)) from None
+        given: Any = parse_json(body) if body else {}
         if isinstance(given, dict):
             given = {**cast("dict[str, Any]", given), **places}
         if handles is not None:
@@ -59,7 +53,7 @@ def read_body(
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
-            raise BodyMalformed(first["msg"].removeprefix("Invalid JSON: ")) from None
+            raise SerializationException from None
         raise ArgumentsInvalid(list_problems(error, handles)) from error
     return {name: assume_utc(value) for name, value in found.items()}
 

@@ -163,7 +163,7 @@ def _infer_request_type(pattern: Pattern[..., Any]) -> Any:
     kind: Any = type(made)
     schema = None
     if isinstance(made, Write):
-        schema = cast("Write[Any]", made).schema
+        schema = made.schema
     elif isinstance(made, Query | Scan | Get):
         shape = cast("Get[Any]", made).shape
         schema = None if shape.only is not None or shape.as_refs else shape.schema

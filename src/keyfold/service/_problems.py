@@ -24,6 +24,7 @@ from keyfold.errors import (
     PatternFailed,
     PrincipalInvalid,
     RateLimited,
+    SerializationException,
     ServiceError,
     TransactionFailed,
     Unauthenticated,
@@ -34,7 +35,6 @@ from keyfold.errors import (
 from keyfold.service._arguments import (
     ArgumentProblem,
     ArgumentsInvalid,
-    BodyMalformed,
     list_problems,
 )
 from keyfold.store import Handles
@@ -110,8 +110,9 @@ def describe_error(error: Exception, handles: Handles | None = None) -> HttpProb
     match error:
         case ServiceProblem():
             return error.problem
-        case BodyMalformed():
-            return HttpProblem(400, "request-malformed", f"The body is not JSON: {error}.")
+        case SerializationException():
+            detail = "The body is not JSON, or it is nested too deep."
+            return HttpProblem(400, "request-malformed", detail)
         case ArgumentsInvalid():
             return _describe_arguments(error.problems)
         case ValidationError():

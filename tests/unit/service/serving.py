@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from keyfold import Table
-from keyfold.service import Caller, FixedCaller, create_app
+from keyfold.service import Caller, FixedCaller, ServiceSettings, create_app
 
 SUPPORT = Caller(("support",), {})
 
@@ -21,7 +21,7 @@ async def serving(
     """Open a client of a service; `caller` sends all its requests."""
     if caller is not None:
         options["authenticator"] = FixedCaller(caller)
-    app = create_app(table, database, **options)
+    app = create_app(table, database, ServiceSettings(**options))
     transport = httpx2.ASGITransport(app=app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost/") as client:
         try:

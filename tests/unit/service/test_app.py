@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from io import StringIO
 from typing import Any
 
 import httpx2
@@ -13,7 +15,7 @@ import pytest
 
 import keyfold
 from keyfold import ALL, Entity, Get, Key, Put, Query, Role, Table
-from keyfold.service import Caller, PageLimits
+from keyfold.service import Caller, PageLimits, RateLimit, RateLimits
 from tests.unit.service.serving import serving
 
 notes = Table("Notes", key=Key("pk", "sk"))
@@ -266,3 +268,112 @@ def test_an_open_store_is_served_and_stays_open() -> None:
             assert await store.run(one_note("ada", 1)) is not None
 
     asyncio.run(main())
+
+
+def test_a_batch_reads_several_patterns() -> None:
+    async def use(client: httpx2.AsyncClient) -> None:
+        for number in range(3):
+            await client.post("/note/write-note", json=body_of(number))
+        one: dict[str, Any] = {"pattern": "one_note", "arguments": {"user": "ada", "number": 1}}
+        page = {"pattern": "notes_of", "arguments": {"user": "ada"}, "limit": 2}
+        missing = {"pattern": "one_note", "arguments": {"user": "ada", "number": 9}}
+        denied = {"pattern": "one_note", "arguments": {"user": "bob", "number": 1}}
+        write = {"pattern": "write_note", "arguments": body_of(7)}
+        unknown = {"pattern": "nothing"}
+        sent = {"requests": [one, page, missing, denied, write, unknown]}
+        got = (await client.post("/batch", json=sent)).json()["results"]
+        assert [each["status"] for each in got] == [200, 200, 404, 403, 422, 404]
+        assert got[0]["result"]["number"] == 1
+        assert [each["number"] for each in got[1]["result"]] == [0, 1]
+        more = {"requests": [{**page, "cursor": got[1]["cursor"]}]}
+        [rest] = (await client.post("/batch", json=more)).json()["results"]
+        assert [each["number"] for each in rest["result"]] == [2]
+        assert (rest["cursor"], got[4]["problem"]["code"]) == (None, "batch-invalid")
+
+    run(use)
+
+
+BATCHES: list[Any] = [{}, {"requests": []}, {"requests": [{}] * 26}, [], {"x": 1}]
+
+
+@pytest.mark.parametrize("body", BATCHES)
+def test_a_batch_that_is_invalid(body: Any) -> None:
+    async def use(client: httpx2.AsyncClient) -> None:
+        assert (await client.post("/batch", json=body)).status_code == 422
+
+    run(use)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"host": "evil.example"},
+        {"origin": "null"},
+    ],
+)
+def test_pages_of_others_are_refused(headers: dict[str, str]) -> None:
+    async def use(client: httpx2.AsyncClient) -> None:
+        for path in ("/users/ada/notes", "/openapi.json"):
+            got = await client.get(path, headers=headers)
+            assert (got.status_code, got.json()["code"]) == (403, "origin-refused")
+
+    run(use)
+
+
+def test_a_caller_beyond_its_rate_has_to_wait() -> None:
+    now = [0.0]
+
+    async def use(client: httpx2.AsyncClient) -> None:
+        for number in range(3):
+            assert (await client.post("/note/write-note", json=body_of(number))).status_code == 200
+        refused = await client.get("/users/ada/notes")
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate-limited")
+        now[0] += float(refused.headers["retry-after"])
+        assert (await client.get("/users/ada/notes")).status_code == 200
+
+    limit = RateLimit(units_per_second=1, burst_units=3)
+    run(use, limits=RateLimits(limit, monotonic=lambda: now[0]))
+
+
+def test_health_readiness_and_metrics_need_no_credentials() -> None:
+    async def use(client: httpx2.AsyncClient) -> None:
+        assert (await client.get("/healthz")).json() == {"status": "alive"}
+        assert (await client.get("/readyz")).json() == {"status": "ready"}
+        await client.get("/users/ada/notes")
+        metrics = (await client.get("/metrics")).text
+        assert 'keyfold_errors_total{operation="notes_of",type="unauthenticated"} 1' in metrics
+
+    run(use, caller=None)
+
+
+def test_metrics_count_units_by_endpoint() -> None:
+    async def use(client: httpx2.AsyncClient) -> None:
+        await client.post("/note/write-note", json=body_of(1))
+        metrics = (await client.get("/metrics")).text
+        labels = '{table="Notes",operation="write_note"}'
+        assert f"keyfold_capacity_units_total{labels} 1" in metrics
+
+    run(use)
+
+
+def test_requests_are_logged_without_arguments() -> None:
+    stream = StringIO()
+
+    async def use(client: httpx2.AsyncClient) -> None:
+        got = await client.get("/note/one-note?user=bob&number=1")
+        [line] = stream.getvalue().splitlines()
+        assert json.loads(line) == {
+            "time": "1970-01-01T00:00:00.000+00:00",
+            "method": "GET",
+            "path": "/note/one-note",
+            "endpoint": "one_note",
+            "caller": "writer",
+            "status": 403,
+            "code": "access-denied",
+            "milliseconds": 0.0,
+            "units": 0.0,
+            "request_id": got.headers["x-request-id"],
+        }
+
+    run(use, request_log=stream, clock=lambda: 0.0, monotonic=lambda: 0.0)

@@ -1,0 +1,102 @@
+"""Runs an ASGI application on a socket, by uvicorn, until a signal stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from keyfold.errors import ExtraMissing
+from keyfold.service._http import Receive, Scope, Send
+from keyfold.wire.server import Limits
+from keyfold.wire.server._server import new_event_loop
+
+
+class DrainedApp(Protocol):
+    """An ASGI application that is told when it is about to stop."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request, or the events of the application's lifespan."""
+        ...
+
+    def drain(self) -> None:
+        """End what would go on for ever, and tell load balancers to send no more requests."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The paths of a certificate and its private key."""
+
+    cert: str
+    key: str | None = None
+
+
+def run_app(
+    app: DrainedApp,
+    listener: socket.socket,
+    *,
+    on_ready: Callable[[], None],
+    extra: str,
+    tls: Tls | None = None,
+    limits: Limits | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT, then finish the requests that were accepted.
+
+    Raises ExtraMissing, which names the extra that has uvicorn.
+    """
+    try:
+        uvicorn: Any = import_module("uvicorn")
+    except ImportError:
+        raise ExtraMissing("The server", "uvicorn", extra) from None
+    limits = limits or Limits()
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        # Requests have a log of their own.
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # No proxy is trusted to say who calls.
+        proxy_headers=False,
+        limit_concurrency=limits.connections,
+        timeout_keep_alive=int(limits.idle_seconds),
+        timeout_graceful_shutdown=int(limits.stop_seconds) + 1,
+        h11_max_incomplete_event_size=limits.head_bytes,
+        ssl_certfile=None if tls is None else tls.cert,
+        ssl_keyfile=None if tls is None else tls.key,
+        ssl_version=ssl.PROTOCOL_TLS_SERVER,
+    )
+
+    class AppServer(uvicorn.Server):
+        """Stops by our own signal handlers, so that a stopped process exits with 0."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)  # pyright: ignore[reportUnknownMemberType] - of a module that may be missing
+            if self.started:
+                on_ready()
+
+    server: Any = AppServer(config)
+
+    async def serve() -> None:
+        def stop() -> None:
+            app.drain()
+            server.should_exit = True
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop)
+        await server.serve(sockets=[listener])
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve())

@@ -1,0 +1,54 @@
+"""The OpenAPI document: valid, and true of every endpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from keyfold.designs import exchange_rates, letsgo, market, pantry
+from keyfold.service import make_endpoints
+from keyfold.service._openapi import write_openapi
+from tests.unit.service.test_app import notes
+
+TABLES = [exchange_rates.table, letsgo.table, market.table, pantry.table, notes]
+
+
+def document_of(table: Any) -> dict[str, Any]:
+    return write_openapi(table, make_endpoints(table))
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_it_is_valid_and_complete(table: Any) -> None:
+    document = document_of(table)
+    validate(document)
+    found = {each["operationId"] for path in document["paths"].values() for each in path.values()}
+    assert found == {*make_endpoints(table)}
+
+
+def test_parameters_have_types_and_examples() -> None:
+    operation = document_of(market.table)["paths"]["/order/last-orders"]["get"]
+    assert operation["summary"] == "Get the list of last N orders for user"
+    parameters = {each["name"]: each for each in operation["parameters"]}
+    assert parameters["count"]["schema"]["type"] == "integer"
+    assert parameters["user"]["example"] == "rabinovich"
+    assert "cursor" in parameters
+
+
+def test_arguments_in_the_path_are_not_in_the_query() -> None:
+    operation = document_of(notes)["paths"]["/users/{user}/notes"]["get"]
+    places = {each["name"]: each["in"] for each in operation["parameters"]}
+    assert (places["user"], places["tagged"]) == ("path", "query")
+
+
+def test_system_keys_are_texts_since_end_users_see_handles() -> None:
+    order = document_of(market.table)["components"]["schemas"]["Order"]
+    assert order["properties"]["order"] == {"title": "Order", "type": "string"}
+
+
+def test_fields_with_defaults_are_always_written_but_need_not_be_given() -> None:
+    schemas = document_of(notes)["components"]["schemas"]
+    written, read = schemas["Note-Output"], schemas["Note-Input"]
+    assert "text" in written["required"]
+    assert "text" not in read["required"]
