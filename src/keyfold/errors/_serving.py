@@ -48,6 +48,26 @@ class RateLimited(TemplatedError, RuntimeError):
     seconds: int
 
 
+class EventIdInvalid(TemplatedError, ValueError):
+    """A `Last-Event-ID` was altered, or is of another principal, table or service: 400."""
+
+    code = "event-id-invalid"
+    message_template = "Last-Event-ID: {fact}. Connect again without it."
+    public_template = "The Last-Event-ID is not valid. Connect again without it."
+    fact: str
+
+
+class ChangesUnavailable(TemplatedError, LookupError):
+    """A table has no stream, so its changes cannot be watched: 404."""
+
+    code = "changes-unavailable"
+    message_template = "changes of {table}: {fact}. {advice}"
+    public_template = "{fact}. {advice}"
+    table: str
+    fact: str
+    advice: str
+
+
 class AuthFileInvalid(TemplatedError, ValueError):
     """A file that says who may call a service is invalid: none of it is applied."""
 

@@ -16,6 +16,7 @@ from keyfold.policy._layouts import (
     IndexLayout,
     Layout,
 )
+from keyfold.policy._readable_items import find_readable
 from keyfold.policy._rights import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.policy._role_problems import find_role_problems
 
@@ -38,6 +39,7 @@ __all__ = [
     "Right",
     "Role",
     "RuledTable",
+    "find_readable",
     "find_role_problems",
     "make_guards",
 ]

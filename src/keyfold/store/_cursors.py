@@ -30,14 +30,20 @@ class CursorBox:
 
     def seal(self, position: Item, binding: str) -> str:
         """Return the sealed cursor of a position; it opens only with the same binding."""
-        nonce = os.urandom(_NONCE_BYTES)
-        sealed = self._cipher().encrypt(
-            nonce, orjson.dumps(_to_text(position)), self._associated_data(binding)
-        )
-        return urlsafe_b64encode(_FORMAT + nonce + sealed).rstrip(b"=").decode()
+        return self.seal_bytes(orjson.dumps(_to_text(position)), binding)
 
     def open(self, cursor: str, binding: str) -> Item:
         """Return the position of a cursor; raises CursorInvalid."""
+        return _from_text(orjson.loads(self.open_bytes(cursor, binding)))
+
+    def seal_bytes(self, data: bytes, binding: str) -> str:
+        """Return data as a sealed text, which opens only with the same binding."""
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = self._cipher().encrypt(nonce, data, self._associated_data(binding))
+        return urlsafe_b64encode(_FORMAT + nonce + sealed).rstrip(b"=").decode()
+
+    def open_bytes(self, cursor: str, binding: str) -> bytes:
+        """Return the data of a sealed text; raises CursorInvalid."""
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - loaded with the first cursor
 
         try:
@@ -51,11 +57,10 @@ class CursorBox:
             raise CursorInvalid("it is not a cursor")
         nonce, sealed = raw[1 : 1 + _NONCE_BYTES], raw[1 + _NONCE_BYTES :]
         try:
-            opened = self._cipher().decrypt(nonce, sealed, self._associated_data(binding))
+            return self._cipher().decrypt(nonce, sealed, self._associated_data(binding))
         except InvalidTag:
             fact = "it was changed, cut short, or made by another query, principal or key"
             raise CursorInvalid(fact) from None
-        return _from_text(orjson.loads(opened))
 
     def _cipher(self) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - as above

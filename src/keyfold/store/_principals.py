@@ -17,7 +17,7 @@ from keyfold.errors import (
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
-from keyfold.policy import Access, Denial, Right, make_guards
+from keyfold.policy import Access, Denial, Right, find_readable, make_guards
 from keyfold.policy._layouts import join_names
 from keyfold.policy.accesses import read_accesses
 from keyfold.store._cursors import CursorBox
@@ -25,6 +25,7 @@ from keyfold.store._fast_checks import admits
 from keyfold.store._handles import Handles
 from keyfold.store._refusals import refusal_error
 from keyfold.store._settings import StoreSettings
+from keyfold.values import Item
 
 
 class PrincipalSettings(StoreSettings):
@@ -68,6 +69,11 @@ class PrincipalSettings(StoreSettings):
         if not end_users.issuperset(self.roles):
             return None
         return self._base.make_handles(self.principal)
+
+    def find_readable(self, table: str, key: Item, names: Iterable[str]) -> frozenset[str] | None:
+        """Return which of an item's attributes the roles may get; None if they may not get the item."""
+        guard = self._guards.get(table)
+        return None if guard is None else find_readable(guard, key, names)
 
     def show_tables(self) -> str:
         """Return the names of the tables and the roles, for the text of a store."""

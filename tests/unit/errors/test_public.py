@@ -28,6 +28,8 @@ NAMES = {"entity", "field", "owner", "part", "kind"}
 ABOUT_INPUT = {
     # What is wrong with a token, a key, or the claims of a token; never the token itself.
     "CallerRefused": {"fact", "advice"},
+    # What the declaration lacks.
+    "ChangesUnavailable": {"fact", "advice"},
     "IdInvalid": {"kind", "fact", "received"},
     "KeyPartInvalid": {"owner", "part", "fact", "received"},
     "KeyRangeInvalid": {"owner", "fact"},
