@@ -47,7 +47,10 @@ def print_review(console: Console, table: str, review: Review) -> None:
     if review.skipped:
         console.print()
         console.print(join_styled(("Skipped", "bold")))
-        for reason, codes in groupby(review.skipped, key=review.skipped.__getitem__):
+        by_reason: dict[str, list[str]] = {}
+        for code, reason in review.skipped.items():
+            by_reason.setdefault(reason, []).append(code)
+        for reason, codes in by_reason.items():
             _print_text(console, f"{', '.join(codes)}: {reason}.", 2)
     console.print()
 

@@ -149,7 +149,9 @@ def _load(path: str, hint: str, folder: Path) -> Table:
         fact = f"there is no module {error.name!r}{importer}, here or among the installed packages."
         raise typer.BadParameter(fact, param_hint=hint) from None
     except Exception as error:  # noqa: BLE001 - whatever the user's module raises
-        where = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each for each in frames if Path(each.filename).is_relative_to(folder)]
+        where = (own or frames)[-1]
         place = f"{where.filename}:{where.lineno}"
         if isinstance(error, SyntaxError) and error.filename:
             place = f"{error.filename}:{error.lineno}"

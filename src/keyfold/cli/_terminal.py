@@ -95,6 +95,15 @@ def _escape_row(row: Mapping[str, str]) -> dict[str, str]:
     return {escape_controls(name): escape_controls(text) for name, text in row.items()}
 
 
+def print_points(console: Console, points: Iterable[str], style: str = "") -> None:
+    """Print sentences as a list, whose further lines are indented."""
+    for each in points:
+        for number, line in enumerate(Text(each, style).wrap(console, console.width - 2)):
+            line.rstrip()
+            mark = "  " if number else "- "
+            console.print(Text.assemble((mark, style), line), soft_wrap=True)
+
+
 def join_styled(*parts: str | tuple[str, str]) -> Text:
     """Return a text joined from parts; a part may be a pair of text and style."""
     return Text.assemble(*parts)

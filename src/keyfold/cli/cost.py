@@ -255,9 +255,8 @@ def _show_units(units: tuple[float, float] | None) -> str:
 
 
 def _print_assumptions(console: Console, assumptions: tuple[str, ...]) -> None:
-    from keyfold.cli._terminal import join_styled
+    from keyfold.cli._terminal import join_styled, print_points
 
     console.print()
     console.print(join_styled(("Assumed:", "dim")))
-    for each in assumptions:
-        console.print(join_styled((f"- {each}", "dim")))
+    print_points(console, assumptions, "dim")

@@ -109,7 +109,7 @@ def heat(
 
 
 def _print_report(console: Console, report: HeatReport) -> None:
-    from keyfold.cli._terminal import join_styled
+    from keyfold.cli._terminal import join_styled, print_points
 
     seconds = report.runs[0].seconds
     peak = ""
@@ -124,13 +124,11 @@ def _print_report(console: Console, report: HeatReport) -> None:
     if advice:
         console.print()
         console.print(join_styled(("Advice:", "bold")))
-        for each in advice:
-            console.print(f"- {each}")
+        print_points(console, advice)
     if report.assumptions:
         console.print()
         console.print(join_styled(("Assumed:", "dim")))
-        for each in report.assumptions:
-            console.print(join_styled((f"- {each}", "dim")))
+        print_points(console, report.assumptions, "dim")
 
 
 def _print_throttling(console: Console, report: HeatReport) -> None:

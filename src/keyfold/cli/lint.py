@@ -116,9 +116,7 @@ def _fix(reviews: Reviews) -> Reviews:
     """Edit the sources, show the changes, and return the reviews without what they mend."""
     from keyfold.analysis.lint import make_fixes
 
-    fixes = make_fixes(
-        [found for review in reviews.values() for found in review.findings], Path.cwd()
-    )
+    fixes = make_fixes([found for review in reviews.values() for found in review.findings], Path())
     for each in fixes:
         each.write()
         # Findings may be for a program, which reads standard output.

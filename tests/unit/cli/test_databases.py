@@ -196,6 +196,8 @@ def test_a_plan_for_a_missing_file_does_not_create_it(run: Run, tmp_path: Path) 
         ("def", "cannot be imported: SyntaxError"),
         ("import nowhere_at_all", "there is no module 'nowhere_at_all', which"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
+        # The line of the module, not that of the library that refuses it.
+        ("import json\njson.loads('x')", "failing_shop.py:2)"),
     ],
 )
 def test_a_module_that_fails_to_import_is_reported_in_one_line(

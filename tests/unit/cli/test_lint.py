@@ -97,11 +97,11 @@ def test_ignores_are_reviewed_too(run: Run, folder: Path) -> None:
 
 
 def test_a_code_that_is_unknown_or_not_needed_is_reported(run: Run, folder: Path) -> None:
-    path = write_notes(folder, table={"P01": "small"}, pattern={"P01": "nightly", "p01": "old"})
+    path = write_notes(folder, table={"P01": "small"}, pattern={"P01": "nightly", "p1": "old"})
     found = json.loads(run("lint", "--table", path, "--json").out)
     texts = {each["code"]: each["message"] for each in found if each["code"].startswith("L")}
     assert texts == {
-        "L01": "Its lint_ignore has 'p01', not a rule. Did you mean P01?",
+        "L01": "Its lint_ignore has 'p1', not a rule. Did you mean P01?",
         "L03": "It ignores P01, which finds nothing here.",
     }
 
@@ -130,6 +130,12 @@ def test_a_rule_is_explained_in_json(run: Run) -> None:
     assert list(found) == ["code", "title", "severity", "why", "fix", "source", "found", "fine"]
 
 
+def test_rules_that_are_skipped_are_listed_by_reason(run: Run, folder: Path) -> None:
+    skipped = run("lint", "--table", write_notes(folder)).out.partition("Skipped\n")[2]
+    assert skipped.count("no pattern has a rate") == 1
+    assert skipped.count("no database was given") == 1
+
+
 def test_sarif_is_a_format(run: Run) -> None:
     outcome = run("lint", "pantry", "--rule", "P01", "--format", "sarif")
     assert outcome.code == 1
@@ -147,6 +153,7 @@ def test_fix_edits_the_source_and_shows_the_changes(run: Run, folder: Path) -> N
     path = write_notes(folder, table={"P01": "small"}, pattern={"P01": "a nightly job"})
     outcome = run("lint", "--table", path, "--fix", "--json", "--rule", "L03")
     assert (outcome.code, json.loads(outcome.out)) == (0, [])
+    assert outcome.err.startswith("--- notebook.py\n+++ notebook.py\n")
     assert "-notes = Table(" in outcome.err
     assert outcome.err.endswith("Fixed 1 finding.\n")
     assert "lint_ignore={'P01': 'small'}" not in (folder / "notebook.py").read_text("utf-8")

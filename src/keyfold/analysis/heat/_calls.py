@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from keyfold.analysis.heat._distributions import ONE_BY_ONE
-from keyfold.analysis.heat._populations import KeyPopulations, KeyRole, find_role
+from keyfold.analysis.heat._populations import (
+    KeyPopulations,
+    KeyRole,
+    find_role,
+    partition_names,
+)
 from keyfold.analysis.profiles import MeasuredRun
 from keyfold.analysis.scratch import RecordedCall
 from keyfold.capacity import KeyUse, UnitKind, read_units
@@ -15,20 +20,31 @@ from keyfold.model import Table
 from keyfold.values import Item
 
 
-class PlannedRequest(NamedTuple):
-    """One request of a call, and what it uses.
+class PlannedUse(NamedTuple):
+    """Units of a key, what the key is of, and whether it stands for many others.
 
-    `others` says for each use whether its key stands for many; () if none does.
+    The role is that of the sample's key: a made-up key need not fit the template.
     """
+
+    use: KeyUse
+    role: KeyRole
+    for_others: bool = False
+
+
+class PlannedRequest(NamedTuple):
+    """One request of a call, and what it uses."""
 
     kind: UnitKind
     operation: str
-    uses: tuple[KeyUse, ...]
-    others: tuple[bool, ...] = ()
+    uses: tuple[PlannedUse, ...]
 
-    def list_uses(self) -> Iterator[tuple[KeyUse, bool]]:
-        """Yield each use, and whether its key stands for many."""
-        return zip(self.uses, self.others or (False,) * len(self.uses), strict=True)
+    @classmethod
+    def from_record(
+        cls, table: Table, record: TrafficRecord, uses: Iterable[KeyUse]
+    ) -> PlannedRequest:
+        """Return a recorded request, which uses this."""
+        planned = (PlannedUse(use, find_role(table, use.name, use.key)) for use in uses)
+        return cls(record.kind, record.operation, tuple(planned))
 
 
 class PlannedCall(NamedTuple):
@@ -49,27 +65,30 @@ class CallPlanner:
     ) -> None:
         """Plan runs; `keys` is how many different keys the workload says there are."""
         self._populations, self._given = populations, keys
+        self._partitions = partition_names(populations.table)
         self._runs = [
             tuple(
-                PlannedRequest(each.kind, each.operation, _scale(call, each))
+                PlannedRequest.from_record(populations.table, each, _scale(call, each))
                 for call in run.calls
                 for each in call.traffic
             )
             for run in runs
         ]
-        # The keys that the runs use, by their role, in the order of the runs.
+        # A key of each partition that the runs use, by role, in the order of the runs.
         self._known: dict[KeyRole, list[Item]] = {}
         for run in self._runs:
             for request in run:
-                for use in request.uses:
-                    self._note(use)
+                for planned in request.uses:
+                    self._note(planned)
         self.keys = max([1.0, *(self._count(role) for role in self._known)])
 
-    def _note(self, use: KeyUse) -> None:
-        if use.key is not None:
-            known = self._known.setdefault(self._populations.role_of(use.name, use.key), [])
-            if use.key not in known:
-                known.append(use.key)
+    def _note(self, planned: PlannedUse) -> None:
+        key = planned.use.key
+        if key is not None:
+            known = self._known.setdefault(planned.role, [])
+            names = self._partitions[planned.use.name]
+            if not any(all(each[name] == key[name] for name in names) for each in known):
+                known.append(key)
 
     def _count(self, role: KeyRole) -> float:
         if self._given is not None and not self._populations.is_fixed(role):
@@ -81,27 +100,22 @@ class CallPlanner:
         run = self._runs[rank % len(self._runs)]
         return tuple(
             each._replace(
-                uses=tuple(self._replace_key(use, rank) for use in each.uses),
-                others=tuple(for_others and self._varies(use) for use in each.uses),
+                uses=tuple(self._replace_key(use, rank, for_others=for_others) for use in each.uses)
             )
             for each in run
         )
 
-    def _varies(self, use: KeyUse) -> bool:
-        """Return whether there are so many keys that one stands for others."""
+    def _replace_key(self, planned: PlannedUse, rank: int, *, for_others: bool) -> PlannedUse:
+        use, role, _ = planned
         if use.key is None:
-            return False
-        return self._count(self._populations.role_of(use.name, use.key)) > ONE_BY_ONE
-
-    def _replace_key(self, use: KeyUse, rank: int) -> KeyUse:
-        if use.key is None:
-            return use
-        role = self._populations.role_of(use.name, use.key)
-        known = self._known[role]
-        number = rank % max(1, round(self._count(role)))
-        if number < len(known):
-            return use._replace(key=known[number])
-        return use._replace(key=_add_suffix(known[number % len(known)], f"~{number}"))
+            return planned
+        known, count = self._known[role], self._count(role)
+        number = rank % max(1, round(count))
+        key = known[number % len(known)]
+        if number >= len(known):
+            key = _add_suffix(key, f"~{number}")
+        # With so many keys, not all of them are simulated.
+        return PlannedUse(use._replace(key=key), role, for_others and count > ONE_BY_ONE)
 
 
 def _scale(call: RecordedCall, record: TrafficRecord) -> tuple[KeyUse, ...]:
@@ -118,42 +132,64 @@ def _add_suffix(key: Item, suffix: str) -> Item:
     return {**key, first: {"S": f"{data}{suffix}"}}
 
 
-def shard_call(table: Table, call: PlannedCall, shards: Mapping[KeyRole, int]) -> list[PlannedCall]:
-    """Return a call as it is for each shard of its keys; itself if they are not sharded."""
+class ShardPlan(NamedTuple):
+    """How keys are divided into shards: how many a role has, and how many are simulated.
+
+    Of more than `most` shards, only so many get the calls of all, evenly spread. `first` is one of
+    them, so that different calls use different shards.
+    """
+
+    shards: Mapping[KeyRole, int]
+    most: int
+    first: int = 0
+
+    def choose(self, count: int) -> list[int]:
+        """Return which of `count` shards are simulated."""
+        chosen = min(count, self.most)
+        return [(self.first + place * count // chosen) % count for place in range(chosen)]
+
+
+def shard_call(call: PlannedCall, plan: ShardPlan) -> list[PlannedCall]:
+    """Return a call as it is for each shard of its keys; itself if they are not sharded.
+
+    A query asks all shards, so it is the same for each of them.
+    """
     counts = [
-        shards.get(find_role(table, use.name, use.key), 1)
+        plan.shards.get(each.role, 1)
         for request in call.requests
-        for use in request.uses
+        if request.operation != "Query"
+        for each in request.uses
     ]
     return [
         call._replace(
             requests=tuple(
-                each
-                for request in call.requests
-                for each in _shard_request(table, request, shards, number)
+                each for request in call.requests for each in _shard_request(request, plan, shard)
             )
         )
-        for number in range(max(counts, default=1))
+        for shard in plan.choose(max(counts, default=1))
     ]
 
 
 def _shard_request(
-    table: Table, request: PlannedRequest, shards: Mapping[KeyRole, int], number: int
+    request: PlannedRequest, plan: ShardPlan, shard: int
 ) -> Iterator[PlannedRequest]:
     """Yield the requests of one shard: a query of a sharded key asks all of them."""
 
-    def in_shard(use: KeyUse, place: int) -> KeyUse:
-        count = shards.get(find_role(table, use.name, use.key), 1)
+    def in_shard(planned: PlannedUse, number: int) -> PlannedUse:
+        use, count = planned.use, plan.shards.get(planned.role, 1)
         if use.key is None or count == 1:
-            return use
-        return use._replace(key=_add_suffix(use.key, f"#{place % count}"))
+            return planned
+        key = _add_suffix(use.key, f"#{number % count}")
+        return planned._replace(use=use._replace(key=key))
 
     first = request.uses[0]
-    count = shards.get(find_role(table, first.name, first.key), 1)
+    count = plan.shards.get(first.role, 1)
     if request.operation != "Query" or count == 1:
-        yield request._replace(uses=tuple(in_shard(use, number) for use in request.uses))
+        yield request._replace(uses=tuple(in_shard(each, shard) for each in request.uses))
         return
+    asked = plan.choose(count)
     least = read_units(0, is_consistent=False)
-    part = first._replace(units=max(least, first.units / count))
-    for place in range(count):
-        yield request._replace(uses=(in_shard(part, place),), others=request.others[:1])
+    units = max(least, first.use.units / count) * count / len(asked)
+    part = first._replace(use=first.use._replace(units=units))
+    for number in asked:
+        yield request._replace(uses=(in_shard(part, number),))

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
-from keyfold.analysis.heat._calls import CallPlanner, PlannedCall, PlannedRequest, shard_call
+from keyfold.analysis.heat._calls import (
+    CallPlanner,
+    PlannedCall,
+    PlannedRequest,
+    ShardPlan,
+    shard_call,
+)
 from keyfold.analysis.heat._distributions import spread
 from keyfold.analysis.heat._plans import plan_heat
 from keyfold.analysis.heat._populations import KeyPopulations, KeyRole
@@ -20,6 +27,8 @@ from keyfold.model import Table
 
 # The peak begins after a fifth of the time, and lasts for three fifths.
 _PEAK_BEGINS, _PEAK_ENDS = 0.2, 0.8
+# The calls of a pattern use about so many shards in all: a key with a tenth of them a tenth.
+_MOST_SHARDED = 1_000
 
 
 class Grouping(Protocol):
@@ -108,7 +117,6 @@ class _PatternLoad:
 class WorkloadLoad:
     """The load of a workload: every pattern at its rate, then at its peak, with skewed keys."""
 
-    table: Table
     seconds: int
     seed: int
     calls: Sequence[PlannedCall]
@@ -153,7 +161,9 @@ class WorkloadLoad:
         if unskewed:
             how = f"have a skew of {skew:g}" if skew else "use all keys alike"
             notes.append(f"Calls {how} if no skew is given: {', '.join(unskewed)}.")
-        return cls(profile.table, seconds, seed, calls, tuple(notes), tuple(patterns))
+        if len(calls) > len(patterns):
+            notes.append("Keys that end with ~ and a number are made up, for more callers.")
+        return cls(seconds, seed, calls, tuple(notes), tuple(patterns))
 
     @property
     def phases(self) -> Sequence[LoadPhase]:
@@ -208,7 +218,8 @@ class WorkloadLoad:
             first = len(calls)
             shares: list[float] = []
             for number, share in zip(pattern.calls, pattern.shares, strict=True):
-                variants = shard_call(self.table, self.calls[number], shards)
+                plan = ShardPlan(shards, max(1, round(share * _MOST_SHARDED)), number)
+                variants = shard_call(self.calls[number], plan)
                 calls += variants
                 shares += [share / len(variants)] * len(variants)
             numbers = tuple(range(first, len(calls)))
@@ -219,7 +230,7 @@ class WorkloadLoad:
 def _place_call(planner: CallPlanner, layouts: Mapping[str, KeyLayout], rank: int) -> float:
     """Return where among the partitions a call's first key lies, from 0 to 1."""
     for request in planner.plan(rank):
-        for use in request.uses:
+        for use, *_ in request.uses:
             place = layouts[use.name].touch(use).place
             if place is not None:
                 return int.from_bytes(place[:4], "big") / (1 << 32)
@@ -270,7 +281,7 @@ class RecordedLoad:
             identity = repr(record[1:])
             number = numbers.setdefault(identity, len(self._calls))
             if number == len(self._calls):
-                request = PlannedRequest(record.kind, record.operation, record.uses)
+                request = PlannedRequest.from_record(table, record, record.uses)
                 self._calls.append(PlannedCall(record.operation, (request,)))
             self._arrivals.append((record.at, number))
         self._arrivals.sort(key=lambda each: each[0])
@@ -316,8 +327,10 @@ class RecordedLoad:
         """Return the traffic with partition keys that are divided into shards, in turn."""
         found = RecordedLoad((), self._table)
         variants: list[list[int]] = []
-        for call in self._calls:
-            made = shard_call(self._table, call, shards)
+        arrivals = Counter(number for _, number in self._arrivals)
+        for first, call in enumerate(self._calls):
+            # A call cannot arrive in more shards than it arrives at all.
+            made = shard_call(call, ShardPlan(shards, arrivals[first], first))
             variants.append(list(range(len(found._calls), len(found._calls) + len(made))))
             found._calls += made
         turns = [0] * len(variants)

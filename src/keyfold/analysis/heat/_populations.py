@@ -28,12 +28,8 @@ class KeyPopulations:
     """The number of partition keys of each entity, in the table ("") and in each index."""
 
     def __init__(self, profile: TableProfile) -> None:
-        self._table = profile.table
+        self.table = profile.table
         self._counts = dict(_count_keys(profile))
-
-    def role_of(self, name: str, key: Item) -> KeyRole:
-        """Return the role of a key of the table ("") or an index."""
-        return find_role(self._table, name, key)
 
     def count(self, role: KeyRole) -> float:
         """Return how many partition keys of a role there are."""
@@ -42,7 +38,7 @@ class KeyPopulations:
     def is_fixed(self, role: KeyRole) -> bool:
         """Return whether the declaration says how many keys there are, whatever is stored."""
         name, entity = role
-        schema = self._table.entities.get(entity)
+        schema = self.table.entities.get(entity)
         return schema is not None and _closed_count(schema, name) is not None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -18,10 +18,11 @@ KEY_RANGE = "KeyRangeThroughputExceeded"
 _PLANNED_SHARE = 0.7
 _MOST_SHOWN = 10
 # How many times the least number of shards is tried, and whether with more warm throughput: with few
-# shards, several may lie in one partition.
+# shards, several may lie in one partition. More than `_MANY_SHARDS` lie in all of them anyway.
 _ATTEMPTS = ((1, False), (2, False), (4, False), (2, True), (4, True))
-# Whether a change helps shows in less time than it takes to split partitions.
-_REMEDY_SECONDS = 60
+_MANY_SHARDS = 64
+# Whether a change helps shows soon: a partition keeps its units for a second.
+_REMEDY_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +47,17 @@ class Remedy:
     def text(self) -> str:
         """One sentence about it."""
         parts = [
-            f"write sharding of {entity} in {_name(name)} by {count}"
+            f"write sharding of {entity} in {_name(name)} by {count:,}"
             for (name, entity), count in self.shards.items()
         ]
         for name, units in self.warm.items():
             shown = " and ".join(f"{count:,} {kind.lower()}" for kind, count in units.items())
             parts.append(f"a warm throughput of {shown} units a second for {_name(name)}")
-        change = " and ".join(parts)
+        change = _enumerate(parts)
         verb = "clears the throttling by partitions"
         if not self.clears:
-            share = 1 - self.refused_after / self.refused_before
+            # Never "100 %", which would be all.
+            share = min(0.99, 1 - self.refused_after / self.refused_before)
             verb = f"refuses {share:.0%} fewer calls" if share > 0 else "does not help"
         return f"At {self.factor:g}x, {change} {verb}."
 
@@ -104,21 +106,42 @@ def _find_remedy(load: Load, plan: HeatPlan, run: HeatRun) -> Remedy | None:
     """Return the smallest change that clears the throttling of partitions, or the best one."""
     if not run.refusals_of(KEY_RANGE):
         return None
-    shards = _plan_shards(run)
     short = load.shorten(_REMEDY_SECONDS)
     before = simulate(short, plan, run.factor).refusals_of(KEY_RANGE)
     best: Remedy | None = None
-    for times, warms in _ATTEMPTS if shards else ((1, True),):
-        more = {role: count * times for role, count in shards.items()}
-        warm = _plan_warm(run) if warms else {}
+    for shards, warm in _list_changes(run):
         limits = {name: each._replace(warm=warm.get(name)) for name, each in plan.limits.items()}
         changed = replace(plan, limits=limits)
-        after = simulate(short.shard(more), changed, run.factor).refusals_of(KEY_RANGE)
+        after = simulate(short.shard(shards), changed, run.factor).refusals_of(KEY_RANGE)
         if best is None or after < best.refused_after:
-            best = Remedy(run.factor, more, warm, before, after)
+            best = Remedy(run.factor, shards, warm, before, after)
         if best.clears:
             break
     return best
+
+
+def _list_changes(
+    run: HeatRun,
+) -> Iterator[tuple[dict[KeyRole, int], dict[str, dict[UnitKind, int]]]]:
+    """Yield shards and warm throughput to try, the smallest change first."""
+    shards, warm = _plan_shards(run), _plan_warm(run)
+    if not shards:
+        yield {}, warm
+        return
+    # No sharding helps if the partitions together cannot serve what is asked for.
+    needs_warm = any(
+        peak > run.partition_counts[name][0] * PARTITION_UNITS[kind]
+        for (name, kind), peak in run.peaks.items()
+    )
+    tried: set[tuple[bool, tuple[int, ...]]] = set()
+    for times, warms in _ATTEMPTS:
+        more = {
+            role: max(count, min(count * times, _MANY_SHARDS)) for role, count in shards.items()
+        }
+        attempt = warms, tuple(more.values())
+        if attempt not in tried and (warms or not needs_warm):
+            tried.add(attempt)
+            yield more, warm if warms else {}
 
 
 def _plan_shards(run: HeatRun) -> dict[KeyRole, int]:
@@ -158,13 +181,28 @@ def _advise(run: HeatRun) -> list[str]:
                 f"At {run.factor:g}x, {_name(each.name)} needs {units:,} provisioned "
                 f"{kind.lower()} units, or on-demand."
             )
-    advice += [
-        f"At {run.factor:g}x, {spot.label} in {_name(spot.name)} is read more often than a partition "
-        "can serve: cache it, or keep copies of it under several keys."
-        for spot in run.keys
-        if spot.kind == "Read" and spot.peak > PARTITION_UNITS["Read"] and spot.refused
-    ]
+    read: dict[str, list[str]] = {}
+    for spot in run.keys:
+        if spot.kind == "Read" and spot.peak > PARTITION_UNITS["Read"] and spot.refused:
+            read.setdefault(spot.name, []).append(spot.label)
+    for name, labels in read.items():
+        more = f" and {len(labels) - 1:,} more" if len(labels) > 1 else ""
+        verb = "are" if more else "is"
+        advice.append(
+            f"At {run.factor:g}x, {labels[0]}{more} in {_name(name)} {verb} read more often than a "
+            "partition can serve: cache what is read, or keep copies of it under several keys."
+        )
     return advice
+
+
+def _enumerate(parts: Sequence[str]) -> str:
+    """Return parts as a list in a sentence.
+
+    >>> _enumerate(["one", "two", "three"])
+    'one, two and three'
+    """
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _kind_of(start: ThrottlingStart) -> UnitKind:

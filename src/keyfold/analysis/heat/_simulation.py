@@ -9,7 +9,7 @@ from typing import NamedTuple
 from keyfold.analysis.heat._demand import SteadyDemand
 from keyfold.analysis.heat._loads import Arrival, Load, LoadPhase
 from keyfold.analysis.heat._plans import HeatPlan
-from keyfold.analysis.heat._populations import KeyRole, find_role
+from keyfold.analysis.heat._populations import KeyRole
 from keyfold.capacity import (
     KeyLayout,
     KeyUse,
@@ -343,13 +343,13 @@ class _Simulation:
         if found is None:
             request = self._load.calls[call].requests[place]
             counts: list[_Count] = []
-            for use, stands_for_others in request.list_uses():
-                if stands_for_others:
+            for use, role, for_others in request.uses:
+                if for_others:
                     counts.append(_Count())
                     continue
                 label = _label(use, self._plan.layouts[use.name])
                 count = self._total(self._keys, use.name, request.kind, label)
-                count.role = find_role(self._plan.table, use.name, use.key)
+                count.role = role
                 counts.append(count)
             found = self._key_counts[call, place] = tuple(counts)
         return found
@@ -373,7 +373,9 @@ class _Simulation:
         if found is None:
             layouts = self._plan.layouts
             found = self._placed[call] = tuple(
-                _PlacedRequest(each.kind, tuple(layouts[use.name].touch(use) for use in each.uses))
+                _PlacedRequest(
+                    each.kind, tuple(layouts[use.name].touch(use) for use, *_ in each.uses)
+                )
                 for each in self._load.calls[call].requests
             )
         return found

@@ -39,12 +39,21 @@ class KeyLoad:
     """The units a second that the hottest key of a kind takes at the peak, and why."""
 
     key: EntityKey
-    reads: float = 0.0
-    writes: float = 0.0
     # The units a second of each pattern.
-    patterns: dict[str, float] = field(default_factory=dict[str, float])
+    readers: dict[str, float] = field(default_factory=dict[str, float])
+    writers: dict[str, float] = field(default_factory=dict[str, float])
     # The entities whose items are created there.
     created: set[str] = field(default_factory=set[str])
+
+    @property
+    def reads(self) -> float:
+        """The read units of all patterns."""
+        return sum(self.readers.values())
+
+    @property
+    def writes(self) -> float:
+        """The write units of all patterns."""
+        return sum(self.writers.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +101,8 @@ def kind_of(key: EntityKey) -> KeyKind:
 
 
 def _add(load: KeyLoad, pattern: str, touch: _Touch, units: float) -> None:
-    if touch.is_read:
-        load.reads += units
-    else:
-        load.writes += units
-    load.patterns[pattern] = load.patterns.get(pattern, 0.0) + units
+    patterns = load.readers if touch.is_read else load.writers
+    patterns[pattern] = patterns.get(pattern, 0.0) + units
     if touch.created is not None:
         load.created.add(touch.created)
 

@@ -8,7 +8,7 @@ from keyfold.analysis.lint._findings import Severity
 from keyfold.analysis.lint._key_facts import grows_with_time, list_keys
 from keyfold.analysis.lint._key_loads import KeyLoad, find_loads, kind_of
 from keyfold.analysis.lint._rules import Design, DesignProblem, rule
-from keyfold.capacity import PARTITION_UNITS
+from keyfold.capacity import PARTITION_UNITS, UnitKind
 
 # The share of what a partition sustains from which a key is hot.
 _HOT = 0.5
@@ -48,11 +48,12 @@ def hot_index_key(design: Design) -> Iterator[DesignProblem]:
 
 
 def _find_heat(load: KeyLoad) -> Iterator[str]:
-    for kind, units in (("Write", load.writes), ("Read", load.reads)):
-        limit = PARTITION_UNITS["Write" if kind == "Write" else "Read"]
+    users: dict[UnitKind, dict[str, float]] = {"Write": load.writers, "Read": load.readers}
+    for kind, patterns in users.items():
+        units, limit = sum(patterns.values()), PARTITION_UNITS[kind]
         if units > _HOT * limit:
-            patterns = sorted(load.patterns, key=lambda name: -load.patterns[name])
-            listed = ", ".join(map(repr, patterns[:_NAMED]))
+            hottest = sorted(patterns, key=lambda name: -patterns[name])
+            listed = ", ".join(map(repr, hottest[:_NAMED]))
             fact = f"At the peak, one key {load.key.partition_text!r} takes {units:,.0f}"
             yield f"{fact} {kind.lower()} units a second, of {limit:,}, by {listed}."
 

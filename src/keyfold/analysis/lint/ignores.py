@@ -28,11 +28,12 @@ def unknown_code(design: Design) -> Iterator[DesignProblem]:
     for subject in list_subjects(design.table):
         for code in subject.lint_ignore:
             if code not in known:
-                near = get_close_matches(code.upper(), known, n=1)
+                meant = _spell(code)
+                is_certain = meant in known
+                near = [meant] if is_certain else get_close_matches(meant, known, n=1)
                 hint = f" Did you mean {near[0]}?" if near else ""
                 message = f"Its lint_ignore has {code!r}, not a rule.{hint}"
-                meant = _spell(code)
-                edit = RenameIgnore(code, meant) if meant in known else None
+                edit = RenameIgnore(code, meant) if is_certain else None
                 yield DesignProblem(subject, message, edit=edit)
 
 

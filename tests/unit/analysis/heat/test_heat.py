@@ -152,6 +152,46 @@ entities.Order.items = "3M"
     assert "IdLookupIndex" not in {name for name, _ in hot}
 
 
+def test_many_shards_of_many_keys_take_no_more_calls_than_a_few(tmp_path: Path) -> None:
+    text = """
+"Count a visit" = { rate = "10/s", keys = 10_000, skew = 1.2 }
+"Visits of a day" = { rate = "10/s", keys = 10_000, skew = 1.2 }
+"""
+    load = WorkloadLoad.plan(_profile(tmp_path, f"[patterns]{text}"), seconds=10)
+    sharded = load.shard({("", "Visit"): 500})
+    assert sum(len(call.requests) for call in sharded.calls) < 3_000
+    hottest = [each for call in sharded.calls for each in call.requests if "~" not in repr(each)]
+    assert len({repr(each.uses) for each in hottest}) > 100, "they have shards of their own"
+    rate_before, rate_after = (
+        sum(rate for _, rate in each.rates(1.0, each.phases[0]) or ()) for each in (load, sharded)
+    )
+    assert rate_before == pytest.approx(rate_after)
+
+
+def test_made_up_keys_belong_to_the_entity_of_the_sample(tmp_path: Path) -> None:
+    text = '[patterns."Read a badge"]\nrate = "10/s"\nkeys = 50\n'
+    load = WorkloadLoad.plan(_profile(tmp_path, text, visits.badges), seconds=10)
+    planned = [each for call in load.calls for each in call.requests[0].uses]
+    assert {each.role for each in planned} == {("", "Badge")}
+    assert len({repr(each.use.key) for each in planned}) == 50
+
+
+def test_items_of_one_partition_are_one_key(tmp_path: Path) -> None:
+    """However many of them the sample has, the hottest key has only its share."""
+    text = '[patterns."Add a stamp"]\nrate = "900/s"\nskew = 1.0\nkeys = 100\n'
+    profile = _profile(tmp_path, text, visits.badges)
+    (run,) = simulate_workload(profile, factors=(1.0,), seconds=20).runs
+    share = 1 / sum(1 / rank for rank in range(1, 101))
+    assert run.keys[0].peak == pytest.approx(900 * share, rel=0.1)
+
+
+def test_keys_that_are_read_too_often_are_one_sentence(tmp_path: Path) -> None:
+    text = '[patterns."Read a badge"]\nrate = "20000/s"\nkeys = 2\n'
+    report = simulate_workload(_profile(tmp_path, text, visits.badges), factors=(1.0,), seconds=20)
+    (sentence,) = report.advice
+    assert " and 1 more in the table are read more often than a partition can serve" in sentence
+
+
 def test_patterns_without_rates_are_named(tmp_path: Path) -> None:
     report = _heat(tmp_path, rate=10, skew=0, keys=10)
     assert any("Visits of a day" in each for each in report.assumptions)
@@ -184,8 +224,8 @@ def test_provisioned_throughput_runs_out_after_its_burst() -> None:
 
 def _materialise(call: Any, number: int) -> dict[str, Any]:
     """Return the item of a planned put, with a sort key of its own."""
-    (use,) = call.requests[0].uses
-    return {**use.key, "sk": {"S": f"VISIT#{number}"}}
+    (planned,) = call.requests[0].uses
+    return {**planned.use.key, "sk": {"S": f"VISIT#{number}"}}
 
 
 def test_the_engine_refuses_which_requests_the_simulation_refuses(tmp_path: Path) -> None:

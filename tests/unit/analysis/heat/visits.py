@@ -1,11 +1,11 @@
-"""A table whose partition key is a date only, with an index of a few countries."""
+"""Tables for the tests of heat: partition keys that are dates, numbers and typed ids."""
 
 from __future__ import annotations
 
 from datetime import date
 from typing import Literal
 
-from keyfold import Entity, Index, Key, Provisioned, Put, Query, Table
+from keyfold import Entity, Get, Index, Key, Provisioned, Put, Query, Table, Ulid, part
 
 by_country = Index("ByCountry", key=Key("country_key", "country_sort"))
 table = Table("Visits", key=Key("pk", "sk"), indexes=[by_country])
@@ -47,3 +47,35 @@ class Meter(Entity, table=meters, key=("METER#{meter}", "METER")):
 @meters.pattern("Save", rate="20/s")
 def save_meter(meter: Meter) -> Put[Meter]:
     return meter.put()
+
+
+badges = Table("Badges", key=Key("pk", "sk"))
+
+
+class BadgeId(Ulid, prefix="B"):
+    """An id that a made-up key does not fit."""
+
+
+class Badge(Entity, table=badges, key=("{badge}", "BADGE")):
+    badge: BadgeId = part()
+
+
+class Stamp(Entity, table=badges, key=("{badge}", "STAMP#{number:03}")):
+    badge: BadgeId = part()
+    number: int = part()
+
+
+@badges.pattern("Read a badge")
+def read_badge(badge: BadgeId) -> Get[Badge]:
+    return Badge.get(badge=badge)
+
+
+@badges.pattern("Add a stamp")
+def add_stamp(stamp: Stamp) -> Put[Stamp]:
+    return stamp.create()
+
+
+@badges.examples
+def badge_examples() -> list[Entity]:
+    badge = BadgeId("B#01HK153X000000000000000000")
+    return [Badge(badge=badge), *(Stamp(badge=badge, number=number) for number in range(10))]
