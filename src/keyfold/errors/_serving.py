@@ -1,4 +1,4 @@
-"""Errors of pattern services: who calls, and how much."""
+"""Errors of pattern services: who calls, how much, and on what conditions."""
 
 from __future__ import annotations
 
@@ -86,3 +86,72 @@ class ExtraMissing(TemplatedError, ImportError):
     feature: str
     package: str
     extra: str
+
+
+class IdempotencyKeyInvalid(TemplatedError, ValueError):
+    """The `Idempotency-Key` of a request is not one: 400."""
+
+    code = "idempotency-key-invalid"
+    message_template = public_template = (
+        "Idempotency-Key: {fact}. Send 1 to 255 visible ASCII characters, such as a UUID."
+    )
+    fact: str
+
+
+class IdempotencyKeyReused(TemplatedError, ValueError):
+    """The `Idempotency-Key` of a request was sent with another request before: 422."""
+
+    code = "idempotency-key-reused"
+    message_template = public_template = (
+        "Idempotency-Key: it was sent with another request before. Send a new key."
+    )
+
+
+class RequestInProgress(TemplatedError, RuntimeError):
+    """A request with the same `Idempotency-Key` is being carried out: 409, with Retry-After."""
+
+    code = "request-in-progress"
+    message_template = public_template = (
+        "Idempotency-Key: the request is being carried out. Send it again in {seconds} s."
+    )
+    seconds: int
+
+
+class EarlierOutcomeUnknown(TemplatedError, RuntimeError):
+    """A request with the same `Idempotency-Key` ended without an answer, and is not repeated: 409."""
+
+    code = "earlier-outcome-unknown"
+    message_template = public_template = (
+        "Idempotency-Key: it is unknown whether the request was carried out. Read what is stored, and "
+        "send a new key if it was not."
+    )
+
+
+class AnswerNotKept(TemplatedError, RuntimeError):
+    """A request with the same `Idempotency-Key` was carried out; its answer was too large to keep: 409."""
+
+    code = "answer-not-kept"
+    message_template = public_template = (
+        "Idempotency-Key: the request was carried out, with status {status}. Its answer was too large "
+        "to be kept: read what is stored."
+    )
+    status: int
+
+
+class PreconditionFailed(TemplatedError, RuntimeError):
+    """What is stored does not have the entity tag that `If-Match` names, or is there at all: 412."""
+
+    code = "precondition-failed"
+    message_template = public_template = "{header}: {fact}. Read it again."
+    header: str
+    fact: str
+
+
+class PreconditionInvalid(TemplatedError, ValueError):
+    """A header such as `If-Match` is malformed, or the request cannot be conditional: 400."""
+
+    code = "precondition-invalid"
+    message_template = public_template = "{header}: {fact}. {advice}"
+    header: str
+    fact: str
+    advice: str = ""

@@ -36,6 +36,7 @@ from keyfold.service._http import (
     ServiceResponse,
     respond_with,
 )
+from keyfold.service._idempotency import to_canonical_json
 from keyfold.service._openapi import write_openapi
 from keyfold.service._preferences import check_json, read_preferred_items
 from keyfold.service._problems import describe_error, refuse
@@ -274,6 +275,7 @@ class PatternService:
         """Run the endpoint of a request as its caller."""
         endpoint, places = match
         limit, cursor = read_preferred_items(request.headers), None
+        body = b""
         if endpoint.writes:
             body = await request.read_body(self.settings.max_body)
             check_json(request.headers, body)
@@ -286,6 +288,17 @@ class PatternService:
             arguments = read_query(endpoint, query, exchange.handles)
         pages = self.settings.pages
         made = make_request(endpoint, arguments, limit=limit, cursor=cursor, pages=pages)
+        key = request.headers.get("idempotency-key")
+        if key is not None and endpoint.writes:
+
+            async def respond(watched: AsyncStore) -> ServiceResponse:
+                outcome = await run_request(watched, made)
+                self._charge(caller, exchange, outcome.units)
+                return self._answer(request, endpoint, outcome, exchange.handles, limit)
+
+            keys = await self.database.idempotency_keys()
+            same = (to_canonical_json(body), request.sent_path)
+            return await keys.run(caller.principal, key, endpoint.name, same, store, respond)
         outcome = await run_request(store, made)
         self._charge(caller, exchange, outcome.units)
         return self._answer(request, endpoint, outcome, exchange.handles, limit)

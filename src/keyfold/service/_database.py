@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from typing import Any
 
 from keyfold.connect import open_async
+from keyfold.errors import OptionInvalid
 from keyfold.model import Table
 from keyfold.service._callers import Caller
+from keyfold.service._idempotency import IdempotencyKeys
+from keyfold.service._problems import refuse
 from keyfold.service._running import count_units
 from keyfold.store import AsyncStore
+
+_LOG = logging.getLogger("keyfold.service")
 
 # Making a caller's store compiles its rights.
 _REMEMBERED = 1_000
@@ -29,6 +35,7 @@ class ServiceDatabase:
             open_async(table, database, **options) if isinstance(database, str) else database
         )
         self._store: AsyncStore | None = None
+        self._idempotency_keys: IdempotencyKeys | None = None
         self._lock = asyncio.Lock()
         self._stores: OrderedDict[str, AsyncStore] = OrderedDict()
 
@@ -39,8 +46,24 @@ class ServiceDatabase:
                 if self._store is None:
                     if not self._is_given:
                         await self._opened.__aenter__()
+                    self._idempotency_keys = self._open_idempotency_keys()
                     self._store = self._opened.observed_by(count_units)
         return self._store
+
+    def _open_idempotency_keys(self) -> IdempotencyKeys | None:
+        try:
+            return IdempotencyKeys(self._opened, self.table)
+        except OptionInvalid as error:
+            _LOG.warning("requests with an Idempotency-Key will be refused: %s", error)
+            return None
+
+    async def idempotency_keys(self) -> IdempotencyKeys:
+        """Return what runs requests with idempotency keys; raises a problem if that is not possible."""
+        await self.open()
+        if self._idempotency_keys is None:
+            detail = "This service keeps no idempotency keys. Send the request without one."
+            raise refuse(400, "idempotency-keys-off", detail)
+        return self._idempotency_keys
 
     async def open_as(self, caller: Caller) -> AsyncStore:
         """Return the store of a caller; raises PrincipalInvalid."""

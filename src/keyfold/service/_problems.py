@@ -12,20 +12,27 @@ from pydantic import ValidationError
 
 from keyfold.errors import (
     AccessDenied,
+    AnswerNotKept,
     AuthenticationUnavailable,
     CallerRefused,
     ChangesUnavailable,
     ConditionFailed,
     CursorInvalid,
     DeclarationInvalid,
+    EarlierOutcomeUnknown,
     EventIdInvalid,
     HandleInvalid,
+    IdempotencyKeyInvalid,
+    IdempotencyKeyReused,
     KeyfoldError,
     NotFound,
     OutcomeUnknown,
     PatternFailed,
+    PreconditionFailed,
+    PreconditionInvalid,
     PrincipalInvalid,
     RateLimited,
+    RequestInProgress,
     SerializationException,
     ServiceError,
     TransactionFailed,
@@ -65,6 +72,13 @@ _STATUSES: tuple[tuple[type[KeyfoldError], int], ...] = (
     (Unavailable, 503),
     (Unreachable, 503),
     (OutcomeUnknown, 504),
+    (IdempotencyKeyInvalid, 400),
+    (IdempotencyKeyReused, 422),
+    (RequestInProgress, 409),
+    (EarlierOutcomeUnknown, 409),
+    (AnswerNotKept, 409),
+    (PreconditionInvalid, 400),
+    (PreconditionFailed, 412),
 )
 
 
@@ -165,7 +179,7 @@ def _headers_of(error: KeyfoldError, status: int) -> dict[str, str]:
     match error:
         case Unauthenticated():
             return {"www-authenticate": error.challenge}
-        case RateLimited():
+        case RateLimited() | RequestInProgress():
             return {"retry-after": str(error.seconds)}
         case _ if status == HTTPStatus.SERVICE_UNAVAILABLE:
             return _RETRY

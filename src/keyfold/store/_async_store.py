@@ -7,6 +7,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from keyfold.clocks import Clock
 from keyfold.errors import KeyfoldError
 from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._paged_reads import Query, Scan, check_paged
@@ -29,6 +30,7 @@ from keyfold.store._plans import Steps
 from keyfold.store._raw_calls import plan_raw_call
 from keyfold.store._settings import CallObserver, StoreSettings
 from keyfold.store._table_creation import plan_create_table, plan_drop_table
+from keyfold.store._write_watch import WriteWatch
 
 V = TypeVar("V")
 
@@ -126,6 +128,24 @@ class AsyncStore:
     def observed_by(self, hook: Hook) -> AsyncStore:
         """Async version of `Store.observed_by`: return a store that calls one more hook."""
         return AsyncStore(self._executor, self._settings.with_hook(hook), sleep=self._sleep)
+
+    def watching_writes(self) -> tuple[AsyncStore, WriteWatch]:
+        """Return a store like this one, and a watch that tells whether its calls wrote anything."""
+        watch = WriteWatch(self._executor)
+        return AsyncStore(watch, self._settings, sleep=self._sleep), watch
+
+    @property
+    def clock(self) -> Clock:
+        """The clock by which requests run: a function that returns the seconds since 1970."""
+        return self._settings.clock
+
+    def derive_secret(self, purpose: str) -> bytes:
+        """Return 32 secret bytes for one purpose, the same in every process with the store's key.
+
+        The key is `cursor_key`, or that of the file of an embedded database. Raises OptionInvalid if
+        there is none, and AccessDenied in the store of a principal.
+        """
+        return self._settings.derive_secret(purpose)
 
     @property
     def handles(self) -> Handles | None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from typing import Any
 
 import orjson
 
 from keyfold.errors import CursorInvalid
+from keyfold.store._sealing import SealBroken, is_sealed, seal, unseal
 from keyfold.values import Item
-
-KEY_BYTES = 32
-_NONCE_BYTES = 12
-_FORMAT = b"\x01"
 
 
 class CursorBox:
@@ -38,42 +34,27 @@ class CursorBox:
 
     def seal_bytes(self, data: bytes, binding: str) -> str:
         """Return data as a sealed text, which opens only with the same binding."""
-        nonce = os.urandom(_NONCE_BYTES)
-        sealed = self._cipher().encrypt(nonce, data, self._associated_data(binding))
-        return urlsafe_b64encode(_FORMAT + nonce + sealed).rstrip(b"=").decode()
+        sealed = seal(self._key, data, self._associated_data(binding))
+        return urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
     def open_bytes(self, cursor: str, binding: str) -> bytes:
         """Return the data of a sealed text; raises CursorInvalid."""
-        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - loaded with the first cursor
-
         try:
             padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
             raw = b64decode(padded, b"-_", validate=True)
         except (AttributeError, UnicodeEncodeError, ValueError):
             raise CursorInvalid("it is not a cursor") from None
         # The last base64 character may have unused bits, which could be changed unnoticed.
-        is_canonical = urlsafe_b64encode(raw).rstrip(b"=").decode() == cursor
-        if not is_canonical or raw[:1] != _FORMAT or len(raw) <= 1 + _NONCE_BYTES:
+        if urlsafe_b64encode(raw).rstrip(b"=").decode() != cursor or not is_sealed(raw):
             raise CursorInvalid("it is not a cursor")
-        nonce, sealed = raw[1 : 1 + _NONCE_BYTES], raw[1 + _NONCE_BYTES :]
         try:
-            return self._cipher().decrypt(nonce, sealed, self._associated_data(binding))
-        except InvalidTag:
+            return unseal(self._key, raw, self._associated_data(binding))
+        except SealBroken:
             fact = "it was changed, cut short, or made by another query, principal or key"
             raise CursorInvalid(fact) from None
 
-    def _cipher(self) -> Any:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - as above
-
-        return AESGCM(self._key)
-
     def _associated_data(self, binding: str) -> bytes:
         return hashlib.sha256(f"{self._principal}\0{binding}".encode()).digest()
-
-
-def derive_key(secret: bytes) -> bytes:
-    """Return the encryption key for cursors, derived from a secret of any length."""
-    return hashlib.sha256(b"keyfold cursor\0" + secret).digest()
 
 
 def _to_text(item: Item) -> dict[str, Any]:

@@ -75,6 +75,11 @@ class PrincipalSettings(StoreSettings):
         guard = self._guards.get(table)
         return None if guard is None else find_readable(guard, key, names)
 
+    def derive_secret(self, purpose: str) -> bytes:  # noqa: ARG002 - as in other stores
+        """Raise AccessDenied: secrets are the whole store's."""
+        fact = "a principal's store has no secrets"
+        raise AccessDenied(self.shown, "derive_secret", None, fact)
+
     def show_tables(self) -> str:
         """Return the names of the tables and the roles, for the text of a store."""
         return f"{super().show_tables()} as {self.shown}"

@@ -30,9 +30,10 @@ from keyfold.store._call_records import (
     log_call,
     tables_in,
 )
-from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
+from keyfold.store._cursors import CursorBox
 from keyfold.store._handles import Handles, derive_handle_key
 from keyfold.store._plans import OnInvalid
+from keyfold.store._sealing import KEY_BYTES, derive_key
 from keyfold.store._system_keys import find_system_keys
 from keyfold.values import Item
 
@@ -96,7 +97,7 @@ class StoreSettings:
                 message = "no cursor_key was given: cursors will be invalid after this process ends"
                 warnings.warn(message, stacklevel=2)
             secret = self._cursor_key or os.urandom(KEY_BYTES)
-            self._cursors = CursorBox(derive_key(secret))
+            self._cursors = CursorBox(derive_key(secret, "cursor"))
         return self._cursors
 
     @property
@@ -123,6 +124,15 @@ class StoreSettings:
         made.on_call = (*self.on_call, hook)
         made.reports_capacity = True
         return made
+
+    def derive_secret(self, purpose: str) -> bytes:
+        """Return a secret for one purpose; raises OptionInvalid if the store has no key."""
+        if self._cursor_key is None:
+            advice = (
+                f"Other processes have to know it: give at least {_MIN_KEY_BYTES} random bytes."
+            )
+            raise OptionInvalid("cursor_key", None, advice)
+        return derive_key(self._cursor_key, f"secret of {purpose}")
 
     def show_tables(self) -> str:
         """Return the names of the tables, for the text of a store."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from keyfold.clocks import Clock
 from keyfold.errors import KeyfoldError
 from keyfold.model._calls import ApiCall
 from keyfold.model._paged_reads import Query, Scan, check_paged
@@ -143,6 +144,19 @@ class Store:
         Closing it leaves the database open.
         """
         return Store(self._executor, self._settings.with_hook(hook), sleep=self._sleep)
+
+    @property
+    def clock(self) -> Clock:
+        """The clock by which requests run: a function that returns the seconds since 1970."""
+        return self._settings.clock
+
+    def derive_secret(self, purpose: str) -> bytes:
+        """Return 32 secret bytes for one purpose, the same in every process with the store's key.
+
+        The key is `cursor_key`, or that of the file of an embedded database. Raises OptionInvalid if
+        there is none, and AccessDenied in the store of a principal.
+        """
+        return self._settings.derive_secret(purpose)
 
     @property
     def handles(self) -> Handles | None:

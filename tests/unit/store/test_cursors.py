@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.errors import CursorInvalid
-from keyfold.store._cursors import CursorBox, derive_key
+from keyfold.store._cursors import CursorBox
+from keyfold.store._sealing import derive_key
 from keyfold.values import Item
 
 KEY = bytes(range(32))
@@ -125,5 +126,5 @@ def test_no_changed_bit_goes_unnoticed(data: st.DataObject) -> None:
 
 
 def test_the_key_of_cursors_is_derived_from_a_secret_of_any_length() -> None:
-    assert derive_key(b"secret") == hashlib.sha256(b"keyfold cursor\0secret").digest()
-    assert derive_key(b"secret") != derive_key(b"secret\0")
+    assert derive_key(b"secret", "cursor") == hashlib.sha256(b"keyfold cursor\0secret").digest()
+    assert derive_key(b"secret", "cursor") != derive_key(b"secret\0", "cursor")
