@@ -25,8 +25,10 @@ from keyfold.service._arguments import read_body, read_query
 from keyfold.service._batches import BatchReader
 from keyfold.service._bodies import parse_json
 from keyfold.service._callers import Authenticator, Caller, FixedCaller, Nobody
+from keyfold.service._changes import ChangeWatcher
 from keyfold.service._database import ServiceDatabase
 from keyfold.service._endpoints import CURSOR, PatternEndpoint, make_endpoints
+from keyfold.service._event_responses import EventStreamResponse
 from keyfold.service._http import (
     ClientGone,
     Receive,
@@ -57,7 +59,8 @@ _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _REQUEST_ID_BYTES = 8
 _NOTHING_FOUND = "There is no such item."
 
-Handler = Callable[[ServiceRequest, "_Exchange"], Awaitable[ServiceResponse]]
+AnyResponse = ServiceResponse | EventStreamResponse
+Handler = Callable[[ServiceRequest, "_Exchange"], Awaitable[AnyResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,10 @@ class PatternService:
             "/readyz": ("GET", self._show_readiness),
             "/metrics": ("GET", self._show_metrics),
             "/batch": ("POST", self._read_batch),
+            "/changes": ("GET", self._watch_changes),
         }
+        # Made with the first request for changes.
+        self._changes: ChangeWatcher | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, or the events of the application's lifespan."""
@@ -136,6 +142,8 @@ class PatternService:
     def drain(self) -> None:
         """Tell load balancers to send no more requests, and end what would go on for ever."""
         self._is_draining = True
+        if self._changes is not None:
+            self._changes.close()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -200,7 +208,7 @@ class PatternService:
             )
         await response.send(send, has_body=request.method != "HEAD")
 
-    async def _respond(self, request: ServiceRequest, exchange: _Exchange) -> ServiceResponse:
+    async def _respond(self, request: ServiceRequest, exchange: _Exchange) -> AnyResponse:
         try:
             self._check_browser(request)
             handler = self._handlers.get(request.path)
@@ -233,7 +241,7 @@ class PatternService:
 
     async def _run_handler(
         self, request: ServiceRequest, exchange: _Exchange, method: str, handler: Handler
-    ) -> ServiceResponse:
+    ) -> AnyResponse:
         asked = "GET" if request.method == "HEAD" else request.method
         if asked != method:
             allowed = "GET, HEAD" if method == "GET" else method
@@ -343,6 +351,19 @@ class PatternService:
         results, outcomes = await self._batches.read(given, store, exchange.handles)
         self._charge(caller, exchange, sum(each.units for each in outcomes))
         return ServiceResponse(200, orjson.dumps({"results": results}))
+
+    async def _watch_changes(
+        self, request: ServiceRequest, exchange: _Exchange
+    ) -> EventStreamResponse:
+        exchange.endpoint = "changes"
+        caller, _ = await self._identify(request, exchange)
+        store = await self.database.open()
+        if self._is_draining:
+            raise refuse(503, "draining", "The service is stopping.", retry_after="1")
+        if self._changes is None:
+            self._changes = ChangeWatcher(store, self.table, clock=self.settings.clock)
+        last = request.headers.get("last-event-id")
+        return EventStreamResponse(request, await self._changes.watch(caller, last_event_id=last))
 
     async def _show_openapi(self, request: ServiceRequest, _: _Exchange) -> ServiceResponse:
         document = self.openapi

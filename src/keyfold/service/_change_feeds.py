@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from dataclasses import dataclass
 
 from keyfold.clocks import Clock
@@ -162,7 +163,8 @@ class ChangeFeed:
         subscription = Subscription(view, expires, self._options)
         self._by_principal.setdefault(view.principal, []).append(subscription)
         if not self.is_running:
-            self._task = asyncio.create_task(self._run())
+            # In no request's context: it would be traced as part of the first one.
+            self._task = asyncio.create_task(self._run(), context=Context())
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:

@@ -79,7 +79,7 @@ class ChangeWatcher:
             blocks = self._watch_from(view, caller, position)
         return ChangeEvents(await anext(blocks), blocks)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End all event streams; clients reconnect to another process."""
         for feed in self._feeds:
             feed.close()

@@ -184,7 +184,7 @@ class Scene:
     async def close(self) -> None:
         for each in self._clients:
             await each.leave()
-        await self.watcher.close()
+        self.watcher.close()
         await self.settle()
 
 

@@ -112,7 +112,7 @@ def test_another_process_goes_on_with_the_same_event_id() -> None:
         await scene.tick()
         assert values(again) == [3]
         assert values(bob) == [3]
-        await other.close()
+        other.close()
 
     play(test)
 
@@ -137,7 +137,7 @@ def test_a_client_that_is_ahead_of_a_feed_hears_nothing_twice() -> None:
         await scene.tick()
         await scene.tick()
         assert values(moved) == [3]
-        await other.close()
+        other.close()
 
     play(test)
 
@@ -192,7 +192,7 @@ def test_nothing_is_missed_or_heard_twice(seed: int) -> None:
                 await scene.tick()
             collect(found)
         assert heard == written
-        await processes[1].close()
+        processes[1].close()
 
     play(test, shard_records=rng.choice([3, 8, 10_000]))
 
@@ -303,7 +303,7 @@ def test_many_listeners_share_one_reader() -> None:
             await scene.tick()
         assert scene.calls.count("GetRecords") == 5
         # They reconnect after a restart, all at once.
-        await scene.watcher.close()
+        scene.watcher.close()
         await scene.settle()
         assert all(each.is_over for each in listeners)
         scene.watcher = scene.start()
