@@ -23,11 +23,9 @@ def write_result(
     value = outcome.value
     if endpoint.is_page:
         value = list(cast("Iterable[Any]", value))
-    if handles is None:
-        body = endpoint.results.dump_json(value, by_alias=True, warnings=False)
-    else:
-        plain = endpoint.results.dump_python(value, mode="json", by_alias=True, warnings=False)
-        body = orjson.dumps(handles.show_json(plain))
+    body = endpoint.results.dump_json(value, by_alias=True, warnings=False)
+    if handles is not None:
+        body = handles.show_encoded(body)
     if not endpoint.is_page:
         return body
     more = orjson.dumps({"next": next_link, "invalid": outcome.invalid})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -98,6 +99,46 @@ def test_ids_within_texts_are_shown_and_read(ada: Handles) -> None:
     assert shown == f"{ada.show(ORDER)}#001, {ada.show(ITEM)}{ada.show(ITEM)} and {COUPON}"
     assert ada.read(shown) == text
     assert ada.show(ORDER.lower().replace("o#", "O#")) == ada.show(ORDER)
+
+
+class DigitsId(SystemKey, prefix="1", separator=""):
+    """An id that looks like a number."""
+
+
+class QuoteId(SystemKey, prefix="a", separator='"'):
+    """An id with a character that JSON escapes."""
+
+
+class LiteralId(SystemKey, prefix="n", separator="u"):
+    """An id of letters that JSON has outside of texts."""
+
+
+class NewlineId(SystemKey, prefix="n"):
+    """An id that begins with the letter of an escape."""
+
+
+ULID = "01JZ10H7X367VB2NF4YQ973DHW"
+
+
+@pytest.mark.parametrize("kind", [OrderId, ItemId, DigitsId, QuoteId, LiteralId, NewlineId])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{id}",
+        {"{id}": ["{id}", {"é {id}{id}→": None}], "n": 12345678901234567890123456789012345678},
+        ["\n#" + ULID, "\\{id}", '"{id}"', "\t{id}"],
+        [1, 0.1, 1e300, True, False, None, {}, [], ""],
+        [101234567012345670123456701, -1012345670123456701234567],
+        ULID,
+    ],
+    ids=["text", "nested", "escapes", "others", "digits", "body"],
+)
+def test_encoded_json_is_shown_like_its_value(kind: type[Ulid], value: Any) -> None:
+    handles = Handles([kind], bytes(64), "ada")
+    escaped = json.dumps(kind(kind.head + ULID))[1:-1]
+    encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("{id}", escaped)
+    shown = handles.show_encoded(encoded.encode())
+    assert json.loads(shown) == handles.show_json(json.loads(encoded))
 
 
 def test_ids_within_json_are_shown_and_read(ada: Handles) -> None:
