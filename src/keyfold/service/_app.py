@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TextIO
 from urllib.parse import urlencode
 
@@ -57,6 +57,8 @@ _LOG = logging.getLogger("keyfold.service")
 _MAX_BODY = 1 << 20
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _REQUEST_ID_BYTES = 8
+# What the smallest read consumes.
+_LEAST_UNITS = 0.5
 _NOTHING_FOUND = "There is no such item."
 
 AnyResponse = ServiceResponse | EventStreamResponse
@@ -296,25 +298,25 @@ class PatternService:
             arguments = read_query(endpoint, query, exchange.handles)
         pages = self.settings.pages
         made = make_request(endpoint, arguments, limit=limit, cursor=cursor, pages=pages)
+        charge = partial(self._charge, caller, exchange)
         key = request.headers.get("idempotency-key")
         if key is not None and endpoint.writes:
 
             async def respond(watched: AsyncStore) -> ServiceResponse:
-                outcome = await run_request(watched, made)
-                self._charge(caller, exchange, outcome.units)
+                outcome = await run_request(watched, made, charge)
                 return self._answer(request, endpoint, outcome, exchange.handles, limit)
 
             keys = await self.database.idempotency_keys()
             same = (to_canonical_json(body), request.sent_path)
             return await keys.run(caller.principal, key, endpoint.name, same, store, respond)
-        outcome = await run_request(store, made)
-        self._charge(caller, exchange, outcome.units)
+        outcome = await run_request(store, made, charge)
         return self._answer(request, endpoint, outcome, exchange.handles, limit)
 
     def _charge(self, caller: Caller, exchange: _Exchange, units: float) -> None:
         exchange.units = units
         if self._limits is not None:
-            self._limits.charge(caller.principal, units)
+            # A request that fails may consume units that the database does not tell.
+            self._limits.charge(caller.principal, max(units, _LEAST_UNITS))
 
     def _answer(
         self,

@@ -65,9 +65,9 @@ class ServiceRequest:
         self.sent_path = (
             quote(self.path) if raw is None else raw.decode("latin-1").removeprefix(self.root)
         )
-        self.headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
+        pairs: list[tuple[bytes, bytes]] = scope["headers"]
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+        self.headers = headers if len(headers) == len(pairs) else _join_repeated(pairs)
 
     @property
     def query(self) -> list[tuple[str, str]]:
@@ -110,6 +110,18 @@ class ServiceRequest:
         """Return when the client has hung up."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+
+def _join_repeated(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return headers by name, with the values of repeated ones joined by commas, as HTTP says.
+
+    None of them is preferred: what is between a client and the service may have checked another one.
+    """
+    joined: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
 
 
 class ClientGone(Exception):

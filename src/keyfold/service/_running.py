@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -106,10 +106,19 @@ def make_request(
     return paged if cursor is None else paged.after(cursor)
 
 
-async def run_request(store: AsyncStore, request: Request[Any]) -> Outcome:
-    """Run a request, and return its result with what it consumed."""
+async def run_request(
+    store: AsyncStore, request: Request[Any], charge: Callable[[float], None] | None = None
+) -> Outcome:
+    """Run a request, and return its result with what it consumed.
+
+    `charge` is called with the units, even if the request fails.
+    """
     with metered() as meter:
-        value: Any = await store.run(request)
+        try:
+            value: Any = await store.run(request)
+        finally:
+            if charge is not None:
+                charge(meter.read_units + meter.write_units)
     cursor, invalid = None, 0
     if isinstance(value, Page | Collection):
         found = cast("Page[Any] | Collection", value)

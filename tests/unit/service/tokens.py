@@ -13,7 +13,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from keyfold import READ, Entity, Key, Role, Table
+from keyfold import READ, Entity, Get, Key, Role, Table
 from keyfold.service._authentication import Authentication, open_authentication
 from keyfold.service._callers import Caller
 
@@ -30,6 +30,11 @@ class Buyer(Entity, table=shop, key=(users, "PROFILE")):
 
 class Store(Entity, table=shop, key=(shops, "PROFILE")):
     shop: str
+
+
+@shop.pattern("A buyer")
+def buyer(user: str) -> Get[Buyer]:
+    return Buyer.get(user=user)
 
 
 shop.add_role(Role("customer", tenant="user", can={users: READ}))
