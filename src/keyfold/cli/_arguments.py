@@ -114,6 +114,7 @@ def show_parameter(pattern: Pattern[..., Any], parameter: Parameter) -> str:
 def show_type(annotation: Any) -> str:
     """Return the name of a type as help shows it.
 
+    >>> from datetime import datetime
     >>> show_type(Annotated[str, "three letters"]), show_type(datetime | None)
     ('str', 'datetime')
     """
