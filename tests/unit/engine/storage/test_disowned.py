@@ -28,19 +28,23 @@ def test_a_disowned_storage_is_refused_and_its_connections_are_neither_closed_no
         (reader,) = storage._readers._readers
         kept = [storage._view, storage._secondary_view, storage._watch, snapshot._view, reader.view]
         before = [sys.getrefcount(each) for each in kept]
-        locks = [*storage.locks(), snapshot.lock]
-        for lock in {*locks}:
+        held = {*storage.locks(), snapshot.lock}
+        for lock in held:
             lock.acquire()
-        storage.disown()
+        try:
+            storage.disown()
+            for lock in (
+                storage._secondary_lock,
+                storage._readers.lock,
+                storage._checkpointer.lock,
+                snapshot.lock,
+            ):
+                assert lock.acquire(blocking=False), "a thread that does not exist here holds it"
+                lock.release()
+        finally:
+            for lock in held:
+                lock.release()
         assert [sys.getrefcount(each) for each in kept] == [count + 1 for count in before]
-        for lock in (
-            storage._secondary_lock,
-            storage._readers.lock,
-            storage._checkpointer.lock,
-            snapshot.lock,
-        ):
-            assert lock.acquire(blocking=False), "a thread that does not exist here holds it"
-            lock.release()
         with pytest.raises(EngineForked, match=r"rows\.db"):
             snapshot.read(read)
         snapshot.close()

@@ -59,6 +59,22 @@ def test_background_reads_return_what_the_storage_returns(storage: SqliteStorage
     assert background.read_values(ROWS, ALL, limit=1, max_bytes=60) is None
 
 
+def test_all_background_reads_are_long_ones(
+    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        pytest.fail("it would wait for short reads")
+
+    monkeypatch.setattr(storage, "_read_secondary", fail)
+    background = BackgroundStorage(storage)
+    with storage._mutex:
+        assert background.get(ROWS, b"key0") == (b"{}", 2)
+        assert background.read_span(ROWS, ALL, limit=1, max_bytes=9) == ((b"{}",), (2,))
+        for is_long in (False, True):
+            read = background.read(lambda reader: reader.get(ROWS, b"key0"), is_long=is_long)
+            assert read == (b"{}", 2)
+
+
 def test_reads_one_after_another_share_a_connection(
     storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

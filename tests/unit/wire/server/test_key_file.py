@@ -42,14 +42,16 @@ def test_a_file_maps_keys_to_principals(path: Path) -> None:
         block("A", more='role = "customer"\nids = {user = "ada"}'),
         block("B", more='policy = "b.json"\ntoken = "t"\ndisabled = true'),
         block("C"),
-        block("D", more='role = ["seller", "customer", "seller"]\nids = {user = "ada"}'),
+        block(
+            "D", more='role = ["seller", "customer", "seller"]\nids = {user = "ada", shop = "1"}'
+        ),
     )
     keys = read_keys(str(path))
     assert [(key.access_key, key.rights) for key in keys.values()] == [
         ("A", "role customer user=ada"),
         ("B", "policy b.json"),
         ("C", "admin"),
-        ("D", "roles customer, seller user=ada"),
+        ("D", "roles customer, seller user=ada shop=1"),
     ]
     assert (keys["B"].token, keys["B"].is_disabled) == ("t", True)
 
