@@ -22,6 +22,7 @@ from keyfold.model import Expiry as Expiry
 from keyfold.model import Get as Get
 from keyfold.model import Index as Index
 from keyfold.model import Key as Key
+from keyfold.model import OnDemand as OnDemand
 from keyfold.model import Page as Page
 from keyfold.model import Pattern as Pattern
 from keyfold.model import Provisioned as Provisioned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyfold import Entity, Expiry, Index, Key, Provisioned, Table, attr, part
+from keyfold import Entity, Expiry, Index, Key, OnDemand, Provisioned, Table, attr, part
 from keyfold.designs.exchange_rates import table as exchange_rates
 from keyfold.designs.letsgo import table as letsgo
 from keyfold.designs.market import table as market
@@ -57,4 +57,21 @@ class Counter(Entity, table=counters, key="{id}"):
     count: int = attr(default=0)
 
 
-TABLES = (*DESIGNS, shipments, counters)
+# On demand, with maximums, of which the index has others.
+visits = Table(
+    "Visits",
+    key=Key("pk", "sk"),
+    indexes=[Index("ByPage", key=Key("page")), Index("ByDay", key=Key("day"), project="keys")],
+    billing=OnDemand(max_read=4000, max_write=1000, indexes={"ByDay": OnDemand(max_read=50)}),
+)
+
+
+class Visit(Entity, table=visits, key=("VISITOR#{visitor}", "{day}")):
+    """A visit of a page."""
+
+    visitor: str = part()
+    day: str
+    page: str
+
+
+TABLES = (*DESIGNS, shipments, counters, visits)

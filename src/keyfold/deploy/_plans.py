@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from keyfold.deploy._states import IndexState, TableState, shape_key, shape_projection
-from keyfold.model import Index, Provisioned, Table
+from keyfold.model import Index, OnDemand, Provisioned, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,8 @@ def _add_index(table: Table, index: Index, state: TableState) -> PlanStep:
     billing = state.billing if table.billing is None else table.billing
     if isinstance(billing, Provisioned):
         definition["ProvisionedThroughput"] = billing.of(index.name).to_dynamodb()
+    elif isinstance(billing, OnDemand) and (maximums := billing.of(index.name).to_dynamodb()):
+        definition["OnDemandThroughput"] = maximums
     types = table.key_types()
     used = {*table.key.names, *index.key.names}
     used |= {name for each in state.indexes.values() for name, _, _ in each.key}
@@ -199,11 +201,10 @@ def _keys_of(state: TableState) -> list[Any]:
 def _change_billing(table: Table, state: TableState) -> list[PlanStep]:
     if table.billing is None or _is_same_billing(table, state):
         return []
-    if table.billing == "on demand":
-        request: dict[str, Any] = {"TableName": table.name, "BillingMode": "PAY_PER_REQUEST"}
-        return [PlanStep("pay for capacity on demand", "UpdateTable", request)]
     billing = table.billing
-    request = {
+    if not isinstance(billing, Provisioned):
+        return _bill_on_demand(table.name, billing, state)
+    request: dict[str, Any] = {
         "TableName": table.name,
         "BillingMode": "PROVISIONED",
         "ProvisionedThroughput": billing.to_dynamodb(),
@@ -223,6 +224,46 @@ def _change_billing(table: Table, state: TableState) -> list[PlanStep]:
     return [PlanStep(text, "UpdateTable", request)]
 
 
+def _bill_on_demand(
+    name: str, billing: OnDemand | Literal["on demand"], state: TableState
+) -> list[PlanStep]:
+    """Return the steps to capacity on demand, and to the maximums, if any are declared."""
+    steps: list[PlanStep] = []
+    was = state.billing
+    if isinstance(was, Provisioned):
+        request = {"TableName": name, "BillingMode": "PAY_PER_REQUEST"}
+        steps.append(PlanStep("pay for capacity on demand", "UpdateTable", request))
+        was = OnDemand()
+    if billing == "on demand" or not isinstance(was, OnDemand):
+        return steps
+    if _limits(billing) != _limits(was):
+        wanted = {"TableName": name, "OnDemandThroughput": _set_maximums(billing)}
+        text = f"limit the table to {_show_maximums(billing)}"
+        steps.append(PlanStep(text, "UpdateTable", wanted))
+    for index in state.indexes.values():
+        own = billing.of(index.name)
+        if not index.is_local and _limits(own) != _limits(was.of(index.name)):
+            update = {"IndexName": index.name, "OnDemandThroughput": _set_maximums(own)}
+            wanted = {"TableName": name, "GlobalSecondaryIndexUpdates": [{"Update": update}]}
+            text = f"limit index {index.name} to {_show_maximums(own)}"
+            steps.append(PlanStep(text, "UpdateTable", wanted))
+    return steps
+
+
+def _set_maximums(billing: OnDemand) -> dict[str, int]:
+    """Return an OnDemandThroughput that sets both maximums; -1 removes one."""
+    return {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1} | billing.to_dynamodb()
+
+
+def _show_maximums(billing: OnDemand) -> str:
+    reads, writes = ("any number of" if each is None else each for each in _limits(billing))
+    return f"{reads} read and {writes} write units a second"
+
+
+def _limits(billing: OnDemand) -> tuple[int | None, int | None]:
+    return billing.max_read, billing.max_write
+
+
 def _units(billing: Provisioned) -> tuple[int, int]:
     return billing.read, billing.write
 
@@ -233,8 +274,11 @@ def _index_units(state: TableState, name: str) -> tuple[int, int] | None:
 
 def _is_same_billing(table: Table, state: TableState) -> bool:
     declared, existing = table.billing, state.billing
+    if isinstance(declared, Provisioned) is not isinstance(existing, Provisioned):
+        return False
     if not isinstance(declared, Provisioned) or not isinstance(existing, Provisioned):
-        return declared == existing
+        # "on demand" leaves maximums unchanged.
+        return declared == "on demand" or declared is None
     indexes = [index.name for index in state.indexes.values() if not index.is_local]
     return _units(declared) == _units(existing) and all(
         _units(declared.of(name)) == _units(existing.of(name)) for name in indexes

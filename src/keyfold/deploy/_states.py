@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from keyfold.errors import ResourceNotFoundException
-from keyfold.model import Billing, Provisioned
+from keyfold.model import Billing, OnDemand, Provisioned
 from keyfold.store import Executor
 from keyfold.store._drivers import drive
 from keyfold.store._plans import Plan, Response, repeat_call
@@ -120,7 +120,13 @@ def _read_billing(described: Mapping[str, Any]) -> Billing:
     summary: dict[str, Any] = described.get("BillingModeSummary") or {}
     throughput: dict[str, Any] = described.get("ProvisionedThroughput") or {}
     if summary.get("BillingMode") == "PAY_PER_REQUEST":
-        return "on demand"
+        return OnDemand(
+            *_maximums(described),
+            indexes={
+                each["IndexName"]: OnDemand(*_maximums(each))
+                for each in described.get("GlobalSecondaryIndexes") or ()
+            },
+        )
     return Provisioned(
         *_units(throughput),
         indexes={
@@ -128,6 +134,13 @@ def _read_billing(described: Mapping[str, Any]) -> Billing:
             for each in described.get("GlobalSecondaryIndexes") or ()
         },
     )
+
+
+def _maximums(described: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the maximums of a table or index on demand; the service describes none as -1."""
+    found: dict[str, Any] = described.get("OnDemandThroughput") or {}
+    read, write = (found.get(f"Max{each}RequestUnits", -1) for each in ("Read", "Write"))
+    return None if read < 0 else read, None if write < 0 else write
 
 
 def _units(throughput: Mapping[str, Any]) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from keyfold.export._exported import ExportedDocument, ExportGap
 from keyfold.export._resource_names import to_camel
 from keyfold.keys import Ulid
 from keyfold.keys._annotations import find_type
-from keyfold.model import Index, Provisioned, Table
+from keyfold.model import Index, OnDemand, Provisioned, Table
 from keyfold.model._codecs import StoredField
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._schemas import EntitySchema
@@ -180,7 +180,7 @@ def _under_keyfold(more: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list_settings(table: Table) -> dict[str, Any]:
     billing = table.billing
-    if isinstance(billing, Provisioned):
+    if isinstance(billing, OnDemand | Provisioned):
         capacities = {name: each.to_dynamodb() for name, each in billing.indexes.items()}
         billing = {**billing.to_dynamodb(), **({"indexes": capacities} if capacities else {})}
     return {

@@ -29,6 +29,7 @@ _CLASSES = {
         "GlobalSecondaryIndexes": "GlobalSecondaryIndex",
         "KeySchema": "KeySchema",
         "LocalSecondaryIndexes": "LocalSecondaryIndex",
+        "OnDemandThroughput": "OnDemandThroughput",
         "Projection": "Projection",
         "ProvisionedThroughput": "ProvisionedThroughput",
         "StreamSpecification": "StreamSpecification",

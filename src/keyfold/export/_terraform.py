@@ -13,6 +13,12 @@ _PROVIDER = ">= 6.29"
 _RESOURCE = "aws_dynamodb_table"
 
 
+_TERRAFORM_MAXIMUMS = {
+    "MaxReadRequestUnits": "max_read_request_units",
+    "MaxWriteRequestUnits": "max_write_request_units",
+}
+
+
 def export_terraform(*tables: Table) -> ExportedDocument:
     """Return a Terraform configuration of the tables; raises DeclarationInvalid.
 
@@ -100,8 +106,14 @@ def _make_projection(index: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _make_throughput(definition: dict[str, Any]) -> dict[str, int]:
+def _make_throughput(definition: dict[str, Any]) -> dict[str, Any]:
     provisioned = definition.get("ProvisionedThroughput")
+    if "OnDemandThroughput" in definition:
+        maximums = {
+            _TERRAFORM_MAXIMUMS[name]: each
+            for name, each in definition["OnDemandThroughput"].items()
+        }
+        return {"on_demand_throughput": maximums}
     if provisioned is None:
         return {}
     return {

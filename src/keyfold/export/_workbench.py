@@ -12,7 +12,7 @@ from typing import Any
 from keyfold.errors import PatternFailed, PatternUnexplained
 from keyfold.export._attributes import list_attributes, name_attributes, write_template
 from keyfold.export._exported import ExportedDocument, ExportGap
-from keyfold.model import Index, Pattern, Provisioned, Table
+from keyfold.model import Index, OnDemand, Pattern, Provisioned, Table
 from keyfold.model._schemas import EntitySchema
 from keyfold.values import Item, normalise_item
 
@@ -159,6 +159,7 @@ def _find_gaps(table: Table) -> Iterator[ExportGap]:
         "ttl": table.ttl,
         "type_attribute": table.type_attribute,
         "stream": table.stream,
+        "maximum on demand": table.billing if isinstance(table.billing, OnDemand) else None,
         "deletion_protection": table.deletion_protection,
         "tags": None if table.tags is None else dict(table.tags),
     }

@@ -329,9 +329,19 @@ def _read_settings(more: DocumentNode) -> dict[str, str]:
 
 
 def write_capacity(described: Mapping[str, Any]) -> str:
-    """Return provisioned capacity as Python source, of a ProvisionedThroughput."""
-    read, write = int(described["ReadCapacityUnits"]), int(described["WriteCapacityUnits"])
+    """Return capacity as Python source, of a ProvisionedThroughput or an OnDemandThroughput."""
+    names = {"read": "ReadCapacityUnits", "write": "WriteCapacityUnits"}
+    kind = "Provisioned"
+    if "ReadCapacityUnits" not in described:
+        names = {"max_read": "MaxReadRequestUnits", "max_write": "MaxWriteRequestUnits"}
+        kind = "OnDemand"
+    arguments = [
+        f"{argument}={int(described[name])}"
+        for argument, name in names.items()
+        if name in described
+    ]
     own: Mapping[str, Any] = described.get("indexes") or {}
     indexes = ", ".join(f"{quote(name)}: {write_capacity(each)}" for name, each in own.items())
-    more = f", indexes={{{indexes}}}" if own else ""
-    return f"Provisioned(read={read}, write={write}{more})"
+    if own:
+        arguments.append(f"indexes={{{indexes}}}")
+    return f"{kind}({', '.join(arguments)})"

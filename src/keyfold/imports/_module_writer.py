@@ -25,7 +25,7 @@ _IMPORTS = (
     ("uuid", ("UUID",)),
 )
 _KEYFOLD = (
-    "Delete", "Entity", "Expiry", "Get", "Index", "Key", "Provisioned", "Put", "Query", "Ref",
+    "Delete", "Entity", "Expiry", "Get", "Index", "Key", "OnDemand", "Provisioned", "Put", "Query", "Ref",
     "Table",
     "Ulid", "UnixTime", "attr", "part",
 )  # fmt: skip

@@ -17,7 +17,7 @@ _TAKEN = frozenset(dir(Entity)) | frozenset(dir(BaseModel)) | {"table", "index",
 _BUILT_IN = frozenset(
     {"Any", "Decimal", "UUID", "Literal", "date", "datetime", "str", "int", "bool", "bytes", "list"}
     | {"dict", "frozenset", "attr", "part", "Ulid", "Entity", "Expiry", "Index", "Key", "Table"}
-    | {"Get", "Put", "Query", "Delete", "None", "True", "False", "Provisioned"}
+    | {"Get", "Put", "Query", "Delete", "None", "True", "False", "OnDemand", "Provisioned"}
 )
 
 

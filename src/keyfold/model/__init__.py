@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keyfold.expressions import Condition
 from keyfold.model._batches import Batch, batch
-from keyfold.model._billing import Billing, Provisioned
+from keyfold.model._billing import Billing, OnDemand, Provisioned
 from keyfold.model._changes import Change, ChangeKind, Handler, Images, Reaction
 from keyfold.model._collections import Collection
 from keyfold.model._cross_checks import computed_field, model_validator
@@ -42,6 +42,7 @@ __all__ = [
     "Index",
     "Key",
     "Moment",
+    "OnDemand",
     "Page",
     "Pattern",
     "Provisioned",

@@ -1,4 +1,4 @@
-"""Billing modes of a table: on demand, or provisioned capacity."""
+"""Billing modes of a table: on demand, with maximums or without, or provisioned capacity."""
 
 from __future__ import annotations
 
@@ -34,4 +34,33 @@ class Provisioned:
         return f"Provisioned(read={self.read}, write={self.write}{indexes})"
 
 
-Billing = Literal["on demand"] | Provisioned
+@dataclass(frozen=True, slots=True)
+class OnDemand:
+    """Capacity on demand, up to a maximum of read and write units per second; None for no maximum.
+
+    More is throttled, so a faulty program costs no more than that. An index has the same maximums as
+    the table unless `indexes` has an entry for it.
+
+    >>> OnDemand(max_read=4000, max_write=1000).of("ByDate")
+    OnDemand(max_read=4000, max_write=1000)
+    """
+
+    max_read: int | None = None
+    max_write: int | None = None
+    indexes: Mapping[str, OnDemand] = field(default_factory=dict[str, "OnDemand"])
+
+    def of(self, index: str) -> OnDemand:
+        """Return the maximums of an index."""
+        return self.indexes.get(index, OnDemand(self.max_read, self.max_write))
+
+    def to_dynamodb(self) -> dict[str, int]:
+        """Return the OnDemandThroughput, without that of the indexes; empty without maximums."""
+        maximums = {"MaxReadRequestUnits": self.max_read, "MaxWriteRequestUnits": self.max_write}
+        return {name: value for name, value in maximums.items() if value is not None}
+
+    def __repr__(self) -> str:
+        indexes = f", indexes={dict(self.indexes)!r}" if self.indexes else ""
+        return f"OnDemand(max_read={self.max_read}, max_write={self.max_write}{indexes})"
+
+
+Billing = Literal["on demand"] | OnDemand | Provisioned

@@ -12,7 +12,7 @@ from pydantic.errors import PydanticUndefinedAnnotation
 import keyfold
 from keyfold.errors import DeclarationInvalid, MissingKeyPart, QueryInvalid
 from keyfold.keys import Wildcard, can_fit
-from keyfold.model._billing import Billing, Provisioned
+from keyfold.model._billing import Billing, OnDemand, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._declared_at import SourcePlace, find_caller
@@ -535,6 +535,14 @@ class Table:
             request["ProvisionedThroughput"] = self.billing.to_dynamodb()
             for index in request.get("GlobalSecondaryIndexes", ()):
                 index["ProvisionedThroughput"] = self.billing.of(index["IndexName"]).to_dynamodb()
+        if isinstance(self.billing, OnDemand):
+            for name, described in (
+                (None, request),
+                *((each["IndexName"], each) for each in request.get("GlobalSecondaryIndexes", ())),
+            ):
+                own = self.billing if name is None else self.billing.of(name)
+                if maximums := own.to_dynamodb():
+                    described["OnDemandThroughput"] = maximums
         if self.deletion_protection is not None:
             request["DeletionProtectionEnabled"] = self.deletion_protection
         if self.tags:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keyfold import Entity, Expiry, Index, Key, Provisioned, Table, attr
+from keyfold import Entity, Expiry, Index, Key, OnDemand, Provisioned, Table, attr
 from keyfold.deploy import Event, apply, plan, read_state
 from keyfold.engine import Engine
 from keyfold.errors import (
@@ -220,6 +220,36 @@ def test_billing_changes_for_the_table_and_its_indexes(
 ) -> None:
     make(database, declare(BY_YEAR, billing=before))
     assert make(database, declare(BY_YEAR, billing=after)) == [text]
+
+
+def test_maximums_on_demand_are_set_changed_and_removed(database: Engine) -> None:
+    limited = OnDemand(40, 10, indexes={"ByYear": OnDemand(max_read=5)})
+    make(database, declare(BY_YEAR, billing=Provisioned(3, 2)))
+    assert make(database, declare(BY_YEAR, billing=limited)) == [
+        "pay for capacity on demand",
+        "limit the table to 40 read and 10 write units a second",
+        "limit index ByYear to 5 read and any number of write units a second",
+    ]
+    assert texts(database, declare(BY_YEAR, billing=limited)) == []
+    # It says nothing about maximums.
+    assert texts(database, declare(BY_YEAR, billing="on demand")) == []
+    assert make(database, declare(BY_YEAR, billing=OnDemand(max_read=40))) == [
+        "limit the table to 40 read and any number of write units a second",
+        "limit index ByYear to 40 read and any number of write units a second",
+    ]
+    described = database.execute("DescribeTable", {"TableName": "Songs"})["Table"]
+    assert described["OnDemandThroughput"]["MaxReadRequestUnits"] == 40
+    make(database, declare(BY_YEAR, billing=OnDemand()))
+    assert texts(database, declare(BY_YEAR, billing=OnDemand())) == []
+
+
+def test_a_new_table_and_a_new_index_have_the_maximums(database: Engine) -> None:
+    make(database, declare(billing=OnDemand(max_write=10)))
+    make(database, declare(BY_YEAR, billing=OnDemand(max_write=10)))
+    described = database.execute("DescribeTable", {"TableName": "Songs"})["Table"]
+    (index,) = described["GlobalSecondaryIndexes"]
+    for each in (described, index):
+        assert each["OnDemandThroughput"]["MaxWriteRequestUnits"] == 10
 
 
 def test_a_stream_is_disabled_before_another_view_is_enabled(database: Engine) -> None:

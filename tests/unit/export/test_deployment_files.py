@@ -87,6 +87,7 @@ ARGUMENTS = {
         "billing_mode",
         "read_capacity",
         "write_capacity",
+        "on_demand_throughput",
         "hash_key",
         "range_key",
         "attribute",
@@ -107,6 +108,7 @@ ARGUMENTS = {
         "non_key_attributes",
         "read_capacity",
         "write_capacity",
+        "on_demand_throughput",
     },
     "local_secondary_index": {"name", "range_key", "projection_type", "non_key_attributes"},
 }
@@ -146,6 +148,13 @@ def from_terraform(resource: dict[str, Any]) -> dict[str, Any]:
     """Return the CreateTable call that the provider makes of a resource."""
 
     def throughput(block: dict[str, Any]) -> dict[str, Any]:
+        if "on_demand_throughput" in block:
+            names = {
+                "max_read_request_units": "MaxReadRequestUnits",
+                "max_write_request_units": "MaxWriteRequestUnits",
+            }
+            given = block["on_demand_throughput"].items()
+            return {"OnDemandThroughput": {names[name]: units for name, units in given}}
         if resource["billing_mode"] == "PAY_PER_REQUEST":
             return {}
         units = {

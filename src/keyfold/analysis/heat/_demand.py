@@ -46,6 +46,7 @@ class SteadyDemand:
             if not number:
                 units = limits[name].units
                 most = ACCOUNT_UNITS if units is None else units[kind]
+                most = min(most, limits[name].maximums.get(kind, most))
             if rate + self._largest[name, kind, number] > _QUIET_SHARE * most:
                 return False
         return True

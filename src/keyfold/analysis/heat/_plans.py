@@ -10,6 +10,11 @@ from keyfold.analysis.sizes import TableSizes
 from keyfold.capacity import KeyLayout, ResourceLimits, UnitKind
 from keyfold.model import Table
 
+_MAXIMUMS: Mapping[UnitKind, str] = {
+    "Read": "MaxReadRequestUnits",
+    "Write": "MaxWriteRequestUnits",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class HeatPlan:
@@ -40,5 +45,9 @@ def plan_heat(table: Table, sizes: TableSizes | None = None) -> HeatPlan:
         if given is not None:
             units = {"Read": given["ReadCapacityUnits"], "Write": given["WriteCapacityUnits"]}
         size = 0 if sizes is None else round(sizes.total(name or None).bytes)
-        limits[name] = ResourceLimits(units, size_bytes=size)
+        most = each.get("OnDemandThroughput", {})
+        maximums: dict[UnitKind, int] = {
+            kind: most[key] for kind, key in _MAXIMUMS.items() if key in most
+        }
+        limits[name] = ResourceLimits(units, maximums=maximums, size_bytes=size)
     return HeatPlan(table, layouts, limits)

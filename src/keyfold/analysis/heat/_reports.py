@@ -174,9 +174,14 @@ def _advise(run: HeatRun) -> list[str]:
             advice.append(
                 f"At {run.factor:g}x, {_name(each.name)} needs a higher quota of the account."
             )
+        kind = _kind_of(each)
+        units = ceil(run.peaks[each.name, kind])
+        if each.reason.endswith("MaxOnDemandThroughputExceeded"):
+            advice.append(
+                f"At {run.factor:g}x, {_name(each.name)} needs a maximum of {units:,} {kind.lower()} "
+                "units on demand; it declares less."
+            )
         if each.reason.endswith("ProvisionedThroughputExceeded"):
-            kind = _kind_of(each)
-            units = ceil(run.peaks[each.name, kind])
             advice.append(
                 f"At {run.factor:g}x, {_name(each.name)} needs {units:,} provisioned "
                 f"{kind.lower()} units, or on-demand."

@@ -1,4 +1,4 @@
-"""Rules about how a table is run: protection, backups, streams and replicas. O01 to O06."""
+"""Rules about how a table is run: protection, backups, streams, replicas and maximums. O01 to O06, and O10."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from keyfold.analysis.lint._findings import SetArgument, Severity
 from keyfold.analysis.lint._rules import Design, DesignProblem, rule
 from keyfold.analysis.samples import name_entity
 from keyfold.expressions import SetTo
+from keyfold.model import OnDemand, Provisioned
 from keyfold.model._updates import Update
 from keyfold.model._writes import Put, Write
 
@@ -167,3 +168,30 @@ def _find_counted(write: Write[Any]) -> str | None:
     if not isinstance(write, Update):
         return None
     return next((field_of(write, each) for each in write.actions if counts(each)), None)
+
+
+@rule(
+    "O10",
+    "On demand without a maximum",
+    severity=Severity.NOTE,
+    fix="Declare billing=OnDemand(max_read=…, max_write=…), well above the peak.",
+    source="†",
+)
+def no_maximum(design: Design) -> Iterator[DesignProblem]:
+    """A loop that runs wild is billed for all that it reads and writes."""
+    table = design.table
+    if isinstance(table.billing, Provisioned):
+        return
+    billing = table.billing if isinstance(table.billing, OnDemand) else OnDemand()
+    if lacking := _list_unlimited(billing):
+        message = f"It is on demand, without a maximum of {lacking}."
+        yield DesignProblem(table, message)
+        return
+    for index in table.indexes:
+        if not index.local and (lacking := _list_unlimited(billing.of(index.name))):
+            yield DesignProblem(index, f"It is on demand, without a maximum of {lacking}.")
+
+
+def _list_unlimited(billing: OnDemand) -> str:
+    maximums = {"reads": billing.max_read, "writes": billing.max_write}
+    return " and ".join(name for name, most in maximums.items() if most is None)

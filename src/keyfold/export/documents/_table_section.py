@@ -16,7 +16,7 @@ from keyfold.export.documents._blocks import (
     read_prose,
 )
 from keyfold.export.documents._shown_values import TYPE_NAMES
-from keyfold.model import Provisioned, Table
+from keyfold.model import OnDemand, Provisioned, Table
 from keyfold.model._changes import VIEW_TYPES
 
 
@@ -42,6 +42,9 @@ def _list_settings(table: Table) -> Iterator[Prose]:
     match table.billing:
         case Provisioned(read=read, write=write):
             yield (f"Billing: provisioned, {read} read and {write} write units a second",)
+        case OnDemand(max_read=read, max_write=write):
+            reads, writes = ("any number of" if each is None else each for each in (read, write))
+            yield (f"Billing: on demand, at most {reads} read and {writes} write units a second",)
         case None:
             pass
         case mode:

@@ -222,6 +222,21 @@ def test_provisioned_throughput_runs_out_after_its_burst() -> None:
     assert report.advice == ("At 1x, the table needs 20 provisioned write units, or on-demand.",)
 
 
+def test_a_maximum_on_demand_refuses_what_partitions_would_serve() -> None:
+    table = visits.capped
+    profile = profile_table(table, find_sample(table), read_workload(table))
+    quiet, busy = simulate_workload(profile, factors=(1.0, 10.0), seconds=60).runs
+    assert quiet.throttling == ()
+    (start,) = busy.throttling
+    assert start.reason == "TableWriteMaxOnDemandThroughputExceeded"
+    # Of 200 writes a second, 50 are served.
+    assert busy.refused == pytest.approx(150 * 60, rel=0.05)
+    report = simulate_workload(profile, factors=(10.0,), seconds=60)
+    assert report.advice == (
+        "At 10x, the table needs a maximum of 201 write units on demand; it declares less.",
+    )
+
+
 def _materialise(call: Any, number: int) -> dict[str, Any]:
     """Return the item of a planned put, with a sort key of its own."""
     (planned,) = call.requests[0].uses

@@ -7,6 +7,9 @@ from typing import Literal
 
 from keyfold import Entity, Get, Index, Key, Provisioned, Put, Query, Table, Ulid, part
 
+
+from keyfold import Entity, Index, Key, OnDemand, Provisioned, Put, Query, Table
+
 by_country = Index("ByCountry", key=Key("country_key", "country_sort"))
 table = Table("Visits", key=Key("pk", "sk"), indexes=[by_country])
 
@@ -79,3 +82,18 @@ def add_stamp(stamp: Stamp) -> Put[Stamp]:
 def badge_examples() -> list[Entity]:
     badge = BadgeId("B#01HK153X000000000000000000")
     return [Badge(badge=badge), *(Stamp(badge=badge, number=number) for number in range(10))]
+
+
+capped = Table("Capped", key=Key("pk", "sk"), billing=OnDemand(max_read=50, max_write=50))
+
+
+class Reading(Entity, table=capped, key=("METER#{meter}", "METER")):
+    meter: str
+
+
+capped.expect(Reading, items=10_000)
+
+
+@capped.pattern("Save", rate="20/s")
+def save_reading(reading: Reading) -> Put[Reading]:
+    return reading.put()

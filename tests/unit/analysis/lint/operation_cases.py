@@ -2,8 +2,21 @@
 
 from typing import Any
 
-from keyfold import Change, Entity, Key, Put, Request, Table, Version, part
+from keyfold import (
+    Change,
+    Entity,
+    Index,
+    Key,
+    OnDemand,
+    Provisioned,
+    Put,
+    Request,
+    Table,
+    Version,
+    part,
+)
 from keyfold.analysis.workload import CostSettings
+from keyfold.model import Billing
 from keyfold.requests import Chain
 from tests.unit.analysis.lint.cases import RuleCases
 
@@ -144,3 +157,33 @@ def counts_in_the_database() -> Table:
 @cases.finds("O06", "pattern 'Win'", settings=CostSettings(replicas=1))
 def counts_in_several_regions() -> Table:
     return _scores("increment")
+
+
+def _limit(billing: Billing, *indexes: Index) -> Table:
+    return Table("Notes", key=Key("pk"), indexes=indexes, billing=billing)
+
+
+@cases.finds("O10", "table Notes")
+def has_a_maximum_of_reads_alone() -> Table:
+    return _limit(OnDemand(max_read=10))
+
+
+@cases.finds("O10", "index ByDay")
+def has_an_index_without_a_maximum() -> Table:
+    by_day = Index("ByDay", key=Key("day"))
+    return _limit(OnDemand(10, 10, indexes={"ByDay": OnDemand(max_read=10)}), by_day)
+
+
+@cases.passes("O10")
+def has_provisioned_capacity() -> Table:
+    return _limit(Provisioned(read=1, write=1))
+
+
+@cases.passes("O10")
+def has_a_local_index_with_the_maximums_of_its_table() -> Table:
+    return Table(
+        "Notes",
+        key=Key("pk", "sk"),
+        indexes=[Index("ByDay", key=Key("pk", "day"), local=True)],
+        billing=OnDemand(10, 10, indexes={"ByDay": OnDemand()}),
+    )
