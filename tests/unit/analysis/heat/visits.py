@@ -5,10 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Literal
 
-from keyfold import Entity, Get, Index, Key, Provisioned, Put, Query, Table, Ulid, part
-
-
-from keyfold import Entity, Index, Key, OnDemand, Provisioned, Put, Query, Table
+from keyfold import Entity, Get, Index, Key, OnDemand, Provisioned, Put, Query, Table, Ulid, part
 
 by_country = Index("ByCountry", key=Key("country_key", "country_sort"))
 table = Table("Visits", key=Key("pk", "sk"), indexes=[by_country])
