@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 
 import pytest
 from _pytest.nodes import Node
 from hypothesis import HealthCheck, Phase, settings
+
+from tests.mutants.watchdog import Watchdog
 
 # A mutant is killed by the first example that fails: making it smaller would take most of the time.
 settings.register_profile(
@@ -39,11 +42,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=cost)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Forget statements that an earlier test has made: mutmut runs the tests that reach a function."""
+    """Watch the time, and forget statements that an earlier test has made.
+
+    mutmut runs the tests that reach a function, and those that find its result cached do not.
+    """
+    # Not before the first test: mutmut forks after the tests are collected.
+    _start_watchdog().begin()
     # Not at the top: the mutant is not on the path when this module is imported.
     from keyfold.engine.storage import RowSet
 
     for value in vars(getattr(item, "module", None)).values():
         if isinstance(value, RowSet):
             object.__setattr__(value, "prepared", None)
+
+
+@cache
+def _start_watchdog() -> Watchdog:
+    return Watchdog()

@@ -18,6 +18,8 @@ KNOWN_FILE = Path(__file__).with_name("survivors.toml")
 # mutmut's exit codes of mutants that no test has noticed: all tests passed, there are none, or it was
 # not run. Any other one means that a test failed, took too long, or that the process died.
 _SURVIVED = (0, 33, None)
+# Those of mutants that took too long, as the watchdog or mutmut itself has found.
+_STOPPED = (24, -24, 36, 152, 255)
 _ORIGINAL = "orig"
 
 
@@ -31,24 +33,26 @@ class Mutant(NamedTuple):
 
 
 class MutantRun(NamedTuple):
-    """The number of mutants that were made, and those that survived."""
+    """The number of mutants that were made, those that survived, and how many were stopped."""
 
     total: int
     survivors: tuple[Mutant, ...]
+    stopped: int = 0
 
 
 def read_run(folder: Path, modules: Iterable[str]) -> MutantRun:
     """Return what mutmut found in some modules; `folder` has its mutated copy of the package."""
-    total, survivors = 0, list[Mutant]()
+    total, stopped, survivors = 0, 0, list[Mutant]()
     for module in modules:
         path = folder / module
         results: dict[str, int | None] = json.loads(
             path.with_name(f"{path.name}.meta").read_text("utf-8")
         )["exit_code_by_key"]
         total += len(results)
+        stopped += sum(code in _STOPPED for code in results.values())
         lived = {key.rpartition(".")[2] for key, code in results.items() if code in _SURVIVED}
         survivors += find_changes(module, path.read_text("utf-8"), lived)
-    return MutantRun(total, tuple(survivors))
+    return MutantRun(total, tuple(survivors), stopped)
 
 
 def find_changes(module: str, source: str, names: Iterable[str]) -> Iterator[Mutant]:
@@ -138,7 +142,8 @@ def report(run: MutantRun, known: KnownSurvivors, modules: Iterable[str]) -> tup
     gone = sorted(listed.keys() - found)
     reasons = Counter(listed[each].partition(":")[0] for each in found & listed.keys())
     killed, survived = run.total - len(run.survivors), len(run.survivors)
-    lines = [f"{run.total} mutants: {killed} killed, {survived} survived, {len(new)} not listed."]
+    ended = f"{killed} killed ({run.stopped} never ended), {survived} survived"
+    lines = [f"{run.total} mutants: {ended}, {len(new)} not listed."]
     lines += [f"  {count} listed: {reason}" for reason, count in reasons.most_common()]
     lines += [f"\nKilled now, or gone; remove it from the list:\n{_show(each)}" for each in gone]
     lines += [f"\nSurvived, and is not listed:\n{_show(each)}" for each in new]

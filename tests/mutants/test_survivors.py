@@ -115,14 +115,14 @@ def test_survivors_of_a_run_are_found_with_the_lines_that_they_change(tmp_path: 
         "keyfold.box.x_close__mutmut_2": 33,
     }
     (tmp_path / "box.py.meta").write_text(json.dumps({"exit_code_by_key": codes}), "utf-8")
-    assert read_run(tmp_path, ["box.py"]) == MutantRun(4, (CLOSE, OPEN))
+    assert read_run(tmp_path, ["box.py"]) == MutantRun(4, (CLOSE, OPEN), 1)
 
 
 def test_a_survivor_that_is_not_listed_fails_a_run() -> None:
     known = KnownSurvivors({OPEN: "equivalent: a lid is never 1"})
-    text, is_good = report(MutantRun(9, (OPEN, CLOSE)), known, ["box.py"])
+    text, is_good = report(MutantRun(9, (OPEN, CLOSE), 3), known, ["box.py"])
     assert not is_good
-    assert "9 mutants: 7 killed, 2 survived, 1 not listed." in text
+    assert "9 mutants: 7 killed (3 never ended), 2 survived, 1 not listed." in text
     assert "1 listed: equivalent" in text
     assert 'Survived, and is not listed:\n  box.py, close\n  - "a"\n  + "A"' in text
 
