@@ -17,6 +17,7 @@ from keyfold.policy._layouts import (
     Layout,
 )
 from keyfold.policy._readable_items import find_readable
+from keyfold.policy._reader_index import ReaderIndex
 from keyfold.policy._rights import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.policy._role_problems import find_role_problems
 
@@ -36,6 +37,7 @@ __all__ = [
     "IndexLayout",
     "Layout",
     "PrincipalGuard",
+    "ReaderIndex",
     "Right",
     "Role",
     "RuledTable",

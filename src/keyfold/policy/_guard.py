@@ -9,7 +9,7 @@ from keyfold.errors import PrincipalInvalid
 from keyfold.policy._access import Access
 from keyfold.policy._layouts import OWN_START, UNIQUE_START, Layout, join_names
 from keyfold.policy._rights import READ, WRITE, Right, Role
-from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
+from keyfold.policy._rules import Grant, IndexRules, RoleRules, may_do_anything, rules_of
 from keyfold.values import AttributeValue, Item
 
 # Characters with a special meaning in patterns and variables of IAM policies.
@@ -108,6 +108,26 @@ class Guard:
             )
             raise PrincipalInvalid(name, fact, "")
         return own
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The guards of single roles that it consists of: itself."""
+        return (self,)
+
+    @property
+    def rules(self) -> RoleRules:
+        """The rules of the role, which all of its principals share."""
+        return self._rules
+
+    @property
+    def tenant(self) -> str | None:
+        """The principal's own id; None for a role without a tenant."""
+        return self._tenant
+
+    @property
+    def own_partitions(self) -> list[str]:
+        """The partition keys that are made of the principal's id alone."""
+        return [text for text in self._exact if text not in self._rules.exact]
 
     @property
     def watches_only_keys(self) -> bool:

@@ -31,6 +31,11 @@ class GuardUnion:
         # Whether no update can move an item into another tenant's partition of an index.
         self.watches_only_keys = all(guard.watches_only_keys for guard in guards)
 
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The guards of the single roles."""
+        return self._guards
+
     def admits(
         self,
         right: int,

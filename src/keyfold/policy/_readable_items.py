@@ -29,13 +29,15 @@ def find_readable(guard: PrincipalGuard, key: Item, names: Iterable[str]) -> fro
         attributes=None,
         select="ALL_ATTRIBUTES",
     )
-    if guard.check(whole) is None:
-        return frozenset(names)
 
     def may_get(*named: str) -> bool:
         attributes = frozenset((*key, *named))
         some = whole._replace(attributes=attributes, select="SPECIFIC_ATTRIBUTES")
         return guard.check(some) is None
 
+    if not may_get():
+        return None
+    if guard.check(whole) is None:
+        return frozenset(names)
     # One by one: each of several roles may show others, in a GetItem of its own.
-    return frozenset(filter(may_get, names)) if may_get() else None
+    return frozenset(filter(may_get, names))

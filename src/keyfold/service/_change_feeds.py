@@ -17,17 +17,21 @@ from dataclasses import dataclass
 from keyfold.clocks import Clock
 from keyfold.errors import KeyfoldError
 from keyfold.model import Table
+from keyfold.policy import ReaderIndex
 from keyfold.service._change_shards import OpenShard, ReadRecords, StreamReader
 from keyfold.service._change_views import PrincipalView, RecordedChange
 from keyfold.service._events import SentEvent, write_position
 from keyfold.service._positions import pack_position
 from keyfold.store._records import StreamRecord
 from keyfold.store._retries import Backoff
+from keyfold.values import Item
 
 _LOG = logging.getLogger("keyfold.service")
 
 GAP = b'{"detail":"Changes before this one are no longer in the stream. Read again what you show."}'
 _FAILURES = 5
+# How many records and principals are handled before other tasks get their turn.
+_UNINTERRUPTED = 50
 _BACKOFF = Backoff(1.0, 30.0)
 
 
@@ -150,6 +154,7 @@ class ChangeFeed:
         self.renderer = ChangeRenderer(table, reader)
         self._table, self._options, self._clock, self._sleep = table, options, clock, sleep
         self._by_principal: dict[str, list[Subscription]] = {}
+        self._readers = ReaderIndex()
         self._told_at = self._synced_at = clock()
         self._task: asyncio.Task[None] | None = None
 
@@ -161,7 +166,10 @@ class ChangeFeed:
     def subscribe(self, view: PrincipalView, expires: float | None) -> Subscription:
         """Return a subscription to what is read from now on; the first one starts the loop."""
         subscription = Subscription(view, expires, self._options)
-        self._by_principal.setdefault(view.principal, []).append(subscription)
+        listed = self._by_principal.setdefault(view.principal, [])
+        if not listed and view.guard is not None:
+            self._readers.add(view.principal, view.guard)
+        listed.append(subscription)
         if not self.is_running:
             # In no request's context: it would be traced as part of the first one.
             self._task = asyncio.create_task(self._run(), context=Context())
@@ -174,7 +182,10 @@ class ChangeFeed:
         if subscription in listed:
             listed.remove(subscription)
             if not listed:
-                del self._by_principal[subscription.view.principal]
+                view = subscription.view
+                del self._by_principal[view.principal]
+                if view.guard is not None:
+                    self._readers.remove(view.principal, view.guard)
         if not self._by_principal:
             self._stop()
 
@@ -183,6 +194,7 @@ class ChangeFeed:
         for subscription in self._list_subscriptions():
             subscription.end()
         self._by_principal.clear()
+        self._readers = ReaderIndex()
         self._stop()
 
     def _stop(self) -> None:
@@ -226,29 +238,40 @@ class ChangeFeed:
         for shard in self.reader.list_ready():
             found = await self.reader.read(shard)
             has_read = has_read or bool(found.records) or found.is_end
-            self._deliver(shard, found)
+            await self._deliver(shard, found)
         return has_read
 
-    def _deliver(self, shard: OpenShard, found: ReadRecords) -> None:
+    async def _deliver(self, shard: OpenShard, found: ReadRecords) -> None:
         self._end_expired()
         if found.is_gap:
             _LOG.warning("changes of %s: the stream dropped some unread", self._table.name)
             for subscription in self._list_subscriptions():
                 subscription.put(self.renderer.write_gap(subscription.view))
+        work = 0
         for record in found.records:
             if self.renderer.take(shard, record):
-                self._send()
+                work += 1 + self._send(record.key)
+            if work >= _UNINTERRUPTED:
+                # Others have something to do, too. The position is that of this record.
+                work = 0
+                await asyncio.sleep(0)
         if found.is_end:
             self.reader.finish(shard)
 
-    def _send(self) -> None:
-        """Put the event of the current record into the queues of those who see it."""
-        for listed in list(self._by_principal.values()):
+    def _send(self, key: Item) -> int:
+        """Put the event of the current record into the queues of those who see it.
+
+        Return how many principals may have been able to.
+        """
+        readers = self._readers.find(key[self._table.key.partition[0]])
+        for principal in readers:
             # All subscriptions of a principal see the same.
+            listed = self._by_principal[principal]
             block = self.renderer.write(listed[0].view)
             if block is not None:
                 for subscription in listed:
                     subscription.put(block)
+        return len(readers)
 
     def _end_expired(self) -> None:
         """End the subscriptions of callers whose tokens have expired."""

@@ -19,6 +19,7 @@ from keyfold.errors import KeyPartInvalid
 from keyfold.model import Table
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._seen_values import read_key_fields
+from keyfold.policy import find_readable
 from keyfold.service._callers import Caller
 from keyfold.service._events import EventKind
 from keyfold.service._positions import EventIds
@@ -154,14 +155,17 @@ class PrincipalView:
         own = store.as_principal(*caller.roles, **caller.ids)
         settings = own._settings  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - hidden from users only
         assert isinstance(settings, PrincipalSettings)  # as every principal's
-        self._settings, self._handles = settings, own.handles
+        # None if the table has none of the roles, but another of the store's tables has.
+        self.guard, self._handles = settings.find_guard(table.name), own.handles
         self.principal = caller.principal
         self.ids = EventIds(settings.cursors, table.name)
 
     def show(self, change: RecordedChange) -> VisibleChange | None:
         """Return what the principal sees of a change; None if it sees nothing of it."""
-        key, names = change.record.key, change.names
-        readable = self._settings.find_readable(change.table.name, key, names)
+        if self.guard is None:
+            return None
+        names = change.names
+        readable = find_readable(self.guard, change.record.key, names)
         if readable is None:
             return None
         is_whole = readable >= names

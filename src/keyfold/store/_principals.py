@@ -17,7 +17,7 @@ from keyfold.errors import (
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
-from keyfold.policy import Access, Denial, Right, find_readable, make_guards
+from keyfold.policy import Access, Denial, PrincipalGuard, Right, make_guards
 from keyfold.policy._layouts import join_names
 from keyfold.policy.accesses import read_accesses
 from keyfold.store._cursors import CursorBox
@@ -25,7 +25,6 @@ from keyfold.store._fast_checks import admits
 from keyfold.store._handles import Handles
 from keyfold.store._refusals import refusal_error
 from keyfold.store._settings import StoreSettings
-from keyfold.values import Item
 
 
 class PrincipalSettings(StoreSettings):
@@ -70,10 +69,9 @@ class PrincipalSettings(StoreSettings):
             return None
         return self._base.make_handles(self.principal)
 
-    def find_readable(self, table: str, key: Item, names: Iterable[str]) -> frozenset[str] | None:
-        """Return which of an item's attributes the roles may get; None if they may not get the item."""
-        guard = self._guards.get(table)
-        return None if guard is None else find_readable(guard, key, names)
+    def find_guard(self, table: str) -> PrincipalGuard | None:
+        """Return the guard of a table; None if the table has none of the roles."""
+        return self._guards.get(table)
 
     def derive_secret(self, purpose: str) -> bytes:  # noqa: ARG002 - as in other stores
         """Raise AccessDenied: secrets are the whole store's."""
