@@ -40,6 +40,7 @@ from keyfold.service._http import (
 )
 from keyfold.service._idempotency import to_canonical_json
 from keyfold.service._openapi import write_openapi
+from keyfold.service._page import write_page
 from keyfold.service._preferences import check_json, read_preferred_items
 from keyfold.service._problems import describe_error, refuse
 from keyfold.service._rate_limits import RateLimits
@@ -56,6 +57,12 @@ _LOG = logging.getLogger("keyfold.service")
 
 _MAX_BODY = 1 << 20
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_PAGE_TYPE = "text/html; charset=utf-8"
+_PAGE_HEADERS = {
+    # The page has its style in it, and nothing else.
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+}
 _REQUEST_ID_BYTES = 8
 # What the smallest read consumes.
 _LEAST_UNITS = 0.5
@@ -121,6 +128,7 @@ class PatternService:
         self._is_draining = False
         # Paths besides those of patterns, by method.
         self._handlers: dict[str, tuple[str, Handler]] = {
+            "/": ("GET", self._show_page),
             "/openapi.json": ("GET", self._show_openapi),
             "/healthz": ("GET", self._show_health),
             "/readyz": ("GET", self._show_readiness),
@@ -372,6 +380,11 @@ class PatternService:
         if request.root:
             document = {**document, "servers": [{"url": request.root}]}
         return ServiceResponse(200, orjson.dumps(document))
+
+    async def _show_page(self, request: ServiceRequest, _: _Exchange) -> ServiceResponse:
+        url = f"{request.scope.get('scheme', 'http')}://{request.headers.get('host', 'localhost')}"
+        page = write_page(self.openapi, f"{url}{request.root}")
+        return ServiceResponse(200, page.encode(), _PAGE_TYPE, _PAGE_HEADERS)
 
     async def _show_health(self, *_: object) -> ServiceResponse:
         return ServiceResponse(200, b'{"status":"alive"}')

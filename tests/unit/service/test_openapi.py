@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from openapi_spec_validator import validate
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.service import make_endpoints
 from keyfold.service._openapi import write_openapi
+from keyfold.service._page import write_page
 from tests.unit.service.test_app import notes
 
 TABLES = [exchange_rates.table, letsgo.table, market.table, pantry.table, notes]
@@ -52,3 +54,20 @@ def test_fields_with_defaults_are_always_written_but_need_not_be_given() -> None
     written, read = schemas["Note-Output"], schemas["Note-Input"]
     assert "text" in written["required"]
     assert "text" not in read["required"]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_the_page_for_people_has_every_pattern(table: Any) -> None:
+    page = write_page(document_of(table), "http://localhost:8080")
+    for endpoint in make_endpoints(table).values():
+        assert f"{endpoint.method} {endpoint.path}" in page
+        assert escape(endpoint.pattern.name) in page
+    # It loads nothing.
+    assert "src=" not in page
+    assert "<link" not in page
+
+
+def test_the_page_has_commands_with_the_examples() -> None:
+    page = write_page(document_of(market.table), "http://localhost:8080")
+    address = "http://localhost:8080/order/last-orders?user=rabinovich&count=10"
+    assert escape(f"curl '{address}'") in page

@@ -56,9 +56,9 @@ figcaption, summary { color: var(--dim); font-size: .925rem; }
 """.strip()
 
 
-def write_html(document: DesignDocument) -> str:
-    """Return a document as one HTML page, for light and dark screens."""
-    title = escape(document.table)
+def write_html(document: DesignDocument, title: str = "") -> str:
+    """Return a document as one HTML page, for light and dark screens; `title` is its window's."""
+    heading = escape(document.table)
     links = "".join(
         f'<li><a href="#{_anchor(each.title)}">{escape(each.title)}</a></li>'
         for each in document.sections
@@ -69,11 +69,11 @@ def write_html(document: DesignDocument) -> str:
         "<head>",
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{title}: table design</title>",
+        f"<title>{escape(title) or f'{heading}: table design'}</title>",
         f"<style>\n{_STYLE}\n</style>",
         "</head>",
         '<body><div class="page">',
-        f"<h1>{title}</h1>",
+        f"<h1>{heading}</h1>",
         f"<p>{_write(document.introduction)}</p>",
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
         "<main>",
