@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ def run_examples() -> dict[str, Any]:
         before = "\n" * text.count("\n", 0, example.start(1))
         exec(compile(before + example[1], PAGE, "exec", dont_inherit=True), namespace)
     return namespace
+
+
+def test_the_guide_names_the_versions_that_are_tested() -> None:
+    rows = re.findall(r"^\|.*?`([a-z-]+)` ([0-9.]+) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert len(rows) == 3
+    assert rows == [(name, ".".join(version(name).split(".")[:2])) for name, _ in rows]
 
 
 def test_the_examples_run(service: Service | None) -> None:
