@@ -20,7 +20,7 @@ import orjson
 
 from keyfold.clocks import Clock
 from keyfold.errors import NotFound
-from keyfold.model import Table
+from keyfold.model import Request, Table
 from keyfold.service._arguments import read_body, read_query
 from keyfold.service._batches import BatchReader
 from keyfold.service._bodies import parse_json
@@ -28,6 +28,7 @@ from keyfold.service._callers import Authenticator, Caller, FixedCaller, Nobody
 from keyfold.service._changes import ChangeWatcher
 from keyfold.service._database import ServiceDatabase
 from keyfold.service._endpoints import CURSOR, PatternEndpoint, make_endpoints
+from keyfold.service._entity_tags import IF_MATCH, IF_NONE_MATCH, is_deletion, read_preconditions
 from keyfold.service._event_responses import EventStreamResponse
 from keyfold.service._http import (
     ClientGone,
@@ -306,22 +307,43 @@ class PatternService:
             arguments = read_query(endpoint, query, exchange.handles)
         pages = self.settings.pages
         made = make_request(endpoint, arguments, limit=limit, cursor=cursor, pages=pages)
-        charge = partial(self._charge, caller, exchange)
         key = request.headers.get("idempotency-key")
-        if key is not None and endpoint.writes:
+        if key is None or not endpoint.writes:
+            return await self._run(request, exchange, endpoint, caller, made, limit, store)
+        respond = partial(self._run, request, exchange, endpoint, caller, made, limit)
+        keys = await self.database.idempotency_keys()
+        conditions = (request.headers.get(each, "") for each in (IF_MATCH, IF_NONE_MATCH))
+        same = (to_canonical_json(body), request.sent_path, *conditions)
+        return await keys.run(caller.principal, key, endpoint.name, same, store, respond)
 
-            async def respond(watched: AsyncStore) -> ServiceResponse:
-                outcome = await run_request(watched, made, charge)
-                return self._answer(request, endpoint, outcome, exchange.handles, limit)
-
-            keys = await self.database.idempotency_keys()
-            same = (to_canonical_json(body), request.sent_path)
-            return await keys.run(caller.principal, key, endpoint.name, same, store, respond)
-        outcome = await run_request(store, made, charge)
-        return self._answer(request, endpoint, outcome, exchange.handles, limit)
+    async def _run(
+        self,
+        request: ServiceRequest,
+        exchange: _Exchange,
+        endpoint: PatternEndpoint,
+        caller: Caller,
+        made: Request[Any],
+        limit: int | None,
+        store: AsyncStore,
+    ) -> ServiceResponse:
+        """Run a request of the model on the preconditions of its headers."""
+        conditions, tags = read_preconditions(request.headers), self.database.tags
+        charge = partial(self._charge, caller, exchange)
+        if conditions is not None and endpoint.writes:
+            outcome = await tags.run(store, made, conditions, charge)
+        else:
+            outcome = await run_request(store, made, charge)
+        answer = self._answer(request, endpoint, outcome, exchange.handles, limit)
+        tag = None if is_deletion(made) else tags.tag_of(outcome.value)
+        if tag is None:
+            return answer
+        headers = {**answer.headers, "etag": tag}
+        if conditions is not None and not endpoint.writes and not conditions.holds_for_read(tag):
+            return ServiceResponse(304, headers=headers)
+        return replace(answer, headers=headers)
 
     def _charge(self, caller: Caller, exchange: _Exchange, units: float) -> None:
-        exchange.units = units
+        exchange.units += units
         if self._limits is not None:
             # A request that fails may consume units that the database does not tell.
             self._limits.charge(caller.principal, max(units, _LEAST_UNITS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections import OrderedDict
 from typing import Any
 
@@ -11,6 +12,7 @@ from keyfold.connect import open_async
 from keyfold.errors import OptionInvalid
 from keyfold.model import Table
 from keyfold.service._callers import Caller
+from keyfold.service._entity_tags import EntityTags
 from keyfold.service._idempotency import IdempotencyKeys
 from keyfold.service._problems import refuse
 from keyfold.service._running import count_units
@@ -36,6 +38,8 @@ class ServiceDatabase:
         )
         self._store: AsyncStore | None = None
         self._idempotency_keys: IdempotencyKeys | None = None
+        # Of no use before the store is opened.
+        self.tags = EntityTags(b"")
         self._lock = asyncio.Lock()
         self._stores: OrderedDict[str, AsyncStore] = OrderedDict()
 
@@ -47,6 +51,7 @@ class ServiceDatabase:
                     if not self._is_given:
                         await self._opened.__aenter__()
                     self._idempotency_keys = self._open_idempotency_keys()
+                    self.tags = self._open_tags()
                     self._store = self._opened.observed_by(count_units)
         return self._store
 
@@ -56,6 +61,13 @@ class ServiceDatabase:
         except OptionInvalid as error:
             _LOG.warning("requests with an Idempotency-Key will be refused: %s", error)
             return None
+
+    def _open_tags(self) -> EntityTags:
+        try:
+            return EntityTags(self._opened.derive_secret("entity tags"))
+        except OptionInvalid:
+            # As cursors are then, tags are of use in this process only.
+            return EntityTags(secrets.token_bytes(32))
 
     async def idempotency_keys(self) -> IdempotencyKeys:
         """Return what runs requests with idempotency keys; raises a problem if that is not possible."""

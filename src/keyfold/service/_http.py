@@ -36,7 +36,7 @@ class ServiceResponse:
         ]
         if self.body:
             headers.append((b"content-type", self.content_type.encode()))
-        if self.status != 204:  # noqa: PLR2004 - No Content
+        if self.status not in (204, 304):
             headers.append((b"content-length", str(len(self.body)).encode()))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body if has_body else b""})

@@ -63,6 +63,19 @@ _CAPACITY: dict[str, Any] = {
     "description": "If given, the response says in a header of this name what the call consumed.",
     "schema": {"type": "string"},
 }
+_IF_MATCH: dict[str, Any] = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "Write only if the item has this entity tag, or exists: `*`; otherwise, 412.",
+    "schema": {"type": "string"},
+}
+_IF_NONE_MATCH: dict[str, Any] = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "Return nothing if the item still has this entity tag: 304.",
+    "schema": {"type": "string"},
+}
+_ETAG = {"ETag": {"description": "The entity tag.", "schema": {"type": "string"}}}
 
 
 class _RequestSchemaGenerator(WrittenSchemaGenerator):
@@ -211,6 +224,8 @@ def _write_parameters(endpoint: PatternEndpoint, book: SchemaBook) -> Iterable[d
         yield {"name": CURSOR, "in": "query", "description": fact, "schema": {"type": "string"}}
         yield _PREFER
     yield _CAPACITY
+    if has_tag(endpoint):
+        yield _IF_MATCH if endpoint.writes else _IF_NONE_MATCH
     if endpoint.writes:
         yield {
             "name": "Idempotency-Key",
@@ -258,6 +273,12 @@ def _write_responses(endpoint: PatternEndpoint, book: SchemaBook) -> dict[str, A
     responses: dict[str, Any] = {
         "200": {"description": _describe_result(endpoint), "content": {_JSON: {"schema": schema}}}
     }
+    if has_tag(endpoint):
+        responses["200"]["headers"] = _ETAG
+        if endpoint.writes:
+            responses["412"] = {"$ref": "#/components/responses/Problem"}
+        else:
+            responses["304"] = {"description": "The entity tag is the same.", "headers": _ETAG}
     if endpoint.writes and _may_be_nothing(endpoint.result):
         responses["204"] = {"description": "Done; there is nothing to return."}
     for status in _PROBLEMS:
@@ -265,6 +286,12 @@ def _write_responses(endpoint: PatternEndpoint, book: SchemaBook) -> dict[str, A
             continue
         responses[str(status)] = {"$ref": "#/components/responses/Problem"}
     return responses
+
+
+def has_tag(endpoint: PatternEndpoint) -> bool:
+    """Return whether the result of an endpoint is one entity, which may have an entity tag."""
+    kinds = {each for each in (endpoint.result, *get_args(endpoint.result)) if each is not NoneType}
+    return not endpoint.is_page and endpoint.entity in kinds
 
 
 def _describe_result(endpoint: PatternEndpoint) -> str:
