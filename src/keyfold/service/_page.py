@@ -17,6 +17,7 @@ from keyfold.export.documents import (
     Paragraph,
     write_html,
 )
+from keyfold.export.documents._blocks import read_prose
 
 _COLUMNS = ("Parameter", "Place", "Type", "Required")
 _JSON = "application/json"
@@ -40,7 +41,11 @@ def write_page(document: Mapping[str, Any], url: str) -> str:
         (
             f"{document['info']['description']} The same as an OpenAPI document, for programs: ",
             Code(f"{url}/openapi.json"),
-            ".",
+            ". Any request may have the header ",
+            Code("Keyfold-Capacity"),
+            ", to be told what it consumed, and a write ",
+            Code("Idempotency-Key"),
+            ", to be run once however often it is sent.",
         ),
         tuple(
             DocumentSection(resource, (), tuple(sections))
@@ -54,7 +59,7 @@ def _describe(
     document: Mapping[str, Any], method: str, path: str, operation: Mapping[str, Any], url: str
 ) -> DocumentSection:
     blocks: list[Block] = [Paragraph((Code(f"{method} {path}"),))]
-    blocks += [Paragraph((each,)) for each in operation["description"].split("\n\n") if each]
+    blocks += [Paragraph(read_prose(each)) for each in operation["description"].split("\n\n")]
     rows = tuple(_list_parameters(document, operation))
     if rows:
         blocks.append(Grid(_COLUMNS, rows))
@@ -69,6 +74,9 @@ def _list_parameters(
     document: Mapping[str, Any], operation: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str | Code, ...], ...]]:
     for each in operation["parameters"]:
+        if each["in"] == "header":
+            # Those of all operations; the introduction has them.
+            continue
         schema = each.get("schema") or each["content"][_JSON]["schema"]
         is_required = each.get("required", False)
         yield _make_row(document, each["name"], each["in"], schema, is_required=is_required)
@@ -100,7 +108,8 @@ def show_type(document: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     'list of (string or null)'
     """
     if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2]
+        name = str(schema["$ref"]).rpartition("/")[2]
+        return name.removesuffix("-Input").removesuffix("-Output")
     if "anyOf" in schema:
         return " or ".join(show_type(document, each) for each in schema["anyOf"])
     if "const" in schema or "enum" in schema:
