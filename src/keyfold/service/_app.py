@@ -26,6 +26,7 @@ from keyfold.service._batches import BatchReader
 from keyfold.service._bodies import parse_json
 from keyfold.service._callers import Authenticator, Caller, FixedCaller, Nobody
 from keyfold.service._changes import ChangeWatcher
+from keyfold.service._cors import answer_preflight, is_preflight, share_with
 from keyfold.service._database import ServiceDatabase
 from keyfold.service._endpoints import CURSOR, PatternEndpoint, make_endpoints
 from keyfold.service._entity_tags import IF_MATCH, IF_NONE_MATCH, is_deletion, read_preconditions
@@ -105,6 +106,8 @@ class _Exchange:
     code: str = ""
     units: float = 0.0
     handles: Handles | None = None
+    # The origin of the web page that sent the request, if it may see the response.
+    origin: str | None = None
 
 
 class PatternService:
@@ -217,11 +220,15 @@ class PatternService:
                 units=exchange.units,
                 request_id=request_id,
             )
+        if exchange.origin is not None:
+            response = replace(response, headers=share_with(exchange.origin, response.headers))
         await response.send(send, has_body=request.method != "HEAD")
 
     async def _respond(self, request: ServiceRequest, exchange: _Exchange) -> AnyResponse:
         try:
-            self._check_browser(request)
+            exchange.origin = self._check_browser(request)
+            if exchange.origin is not None and is_preflight(request.method, request.headers):
+                return answer_preflight(request.headers)
             handler = self._handlers.get(request.path)
             if handler is not None:
                 return await self._run_handler(request, exchange, *handler)
@@ -238,17 +245,18 @@ class PatternService:
                 _LOG.error("%s %s failed", request.method, request.path, exc_info=error)
             return respond_with(problem)
 
-    def _check_browser(self, request: ServiceRequest) -> None:
-        """Raise a problem with status 403 for a request of a web page that may not send any."""
+    def _check_browser(self, request: ServiceRequest) -> str | None:
+        """Return the origin of a web page that sent a request; raises a problem if it may not send any."""
         host, origin = request.headers.get("host"), request.headers.get("origin")
         sent = None if host is None else host.encode("latin-1")
         if origin is None and sent in self._browsers.known_hosts:
-            return
+            return None
         fact = self._browsers.find_refusal(
             sent, None if origin is None else origin.encode("latin-1")
         )
         if fact is not None:
             raise refuse(403, "origin-refused", f"{fact}.")
+        return origin
 
     async def _run_handler(
         self, request: ServiceRequest, exchange: _Exchange, method: str, handler: Handler
