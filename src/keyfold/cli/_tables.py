@@ -78,6 +78,15 @@ def find_table(name: str | None, option: str | None = None) -> Table:
     return tables[0]
 
 
+def find_named_table(name: str, option: str) -> Table:
+    """Return the table that another option names, such as --compare; raises BadParameter."""
+    try:
+        return find_table(name)
+    except typer.BadParameter as fault:
+        fault.param_hint = option
+        raise
+
+
 def list_paths() -> list[str]:
     """Return the paths of the project's tables, without importing them; raises BadParameter."""
     file = _find_project_file()

@@ -87,13 +87,9 @@ def _price_alike(name: str, workload: Workload, prices: Prices) -> CostReport:
     """Return the report of a table that is used as a workload says."""
     from keyfold.analysis import find_sample, profile_table, read_workload, use_alike
     from keyfold.analysis.cost import report_cost
-    from keyfold.cli._tables import find_table
+    from keyfold.cli._tables import find_named_table
 
-    try:
-        table = find_table(name)
-    except typer.BadParameter as fault:
-        fault.param_hint = "--compare"
-        raise
+    table = find_named_table(name, "--compare")
     own = use_alike(read_workload(table), workload)
     return report_cost(profile_table(table, find_sample(table), own), prices)
 

@@ -42,20 +42,33 @@ def init(
     With it, the module declares the keys, indexes and entities of that design, and the patterns that
     the keys allow. No file is replaced.
     """
-    from keyfold.cli._tables import find_table
-    from keyfold.imports import copy_design, make_project, make_starter, write_project
+    from keyfold.cli._tables import find_named_table
+    from keyfold.errors import FileTaken
+    from keyfold.imports import (
+        copy_design,
+        make_project,
+        make_starter,
+        name_table,
+        write_project,
+    )
 
     if design is not None:
-        table = copy_design(find_table(None, design), name)
+        table = copy_design(find_named_table(design, "--design"), name)
     else:
         asks = not yes and not as_json
         table = make_starter(
-            _ask("Name of the table", name, folder.resolve().name.capitalize(), asks=asks),
+            _ask("Name of the table", name, name_table(folder.resolve().name), asks=asks),
             _ask("First entity", owner, "Customer", asks=asks),
             _ask("What belongs to it", item, "Order", asks=asks),
         )
     files = make_project(table)
-    write_project(folder, files)
+    try:
+        write_project(folder, files)
+    except FileTaken:
+        raise
+    except OSError as error:
+        fact = f"{error.filename} cannot be written: {error.strerror}."
+        raise typer.BadParameter(fact, param_hint="FOLDER") from None
     if as_json:
         entities = [each.name for each in table.entities]
         shown = {

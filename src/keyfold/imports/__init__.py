@@ -19,7 +19,13 @@ from keyfold.imports._inferred import (
     InferredTable,
 )
 from keyfold.imports._module_writer import write_module
-from keyfold.imports._projects import copy_design, make_project, make_starter, write_project
+from keyfold.imports._projects import (
+    copy_design,
+    make_project,
+    make_starter,
+    name_table,
+    write_project,
+)
 from keyfold.imports._workbench import import_workbench
 
 __all__ = [
@@ -37,6 +43,7 @@ __all__ = [
     "load_tables",
     "make_project",
     "make_starter",
+    "name_table",
     "write_module",
     "write_project",
 ]

@@ -27,6 +27,8 @@ _DECLARED = {
     "BS": "frozenset[bytes]",
     "NULL": "Any",
 }
+# Names of parts whose own is taken.
+_BY_TYPE = {"int": "number", "date": "day", "datetime": "at"}
 # An attribute that so many items have with the same value is a literal of an index key.
 _MANY = 3
 _split_words = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall
@@ -73,7 +75,11 @@ def infer_templates(group: ItemGroup, key: Sequence[str]) -> GroupTemplates:
 
 
 def make_vocabulary(groups: Sequence[GroupTemplates]) -> Vocabulary:
-    """Return names for prefixes: the type of the items whose key ends with such an id."""
+    """Return names for prefixes: the type of the items whose key ends with such an id.
+
+    Without a type, it is the word that an id stands beside and that begins like its prefix, as in
+    C#01JZ10H7X367VB2NF4YQ973DHW and CUSTOMER.
+    """
     words: dict[str, str] = {}
     prefixes = sorted({part.prefix for each in groups for part in each.parts if part.prefix})
     for each in groups:
@@ -82,6 +88,13 @@ def make_vocabulary(groups: Sequence[GroupTemplates]) -> Vocabulary:
             continue
         if last.nodes[-1] is last.parts[-1] and len(last.parts) == 1 and last.parts[-1].hint:
             words.setdefault(last.parts[-1].hint, to_class(each.group.kind))
+    for each in groups:
+        literals = [word for template in each.templates if template for word in template.literals]
+        match each.parts, literals:
+            case [part], [word] if part.prefix and word.upper().startswith(part.prefix.upper()):
+                words.setdefault(part.hint, to_class(word))
+            case _:
+                pass
     ids: dict[str, str] = {}
     for prefix in prefixes:
         name = f"{words.get(prefix, to_class(prefix))}Id"
@@ -236,9 +249,7 @@ class EntityBuilder:
             name = "number"
         else:
             name = self._name_by_words(part, attribute)
-        if name in self.fields and part.annotation == "int":
-            return "number"
-        return name
+        return _BY_TYPE.get(part.annotation, name) if name in self.fields else name
 
     def _name_by_words(self, part: VariablePart, attribute: str) -> str:
         """Return the word before a part, or that of the partition key: customer of customer-order."""
@@ -277,7 +288,9 @@ class EntityBuilder:
                 elif name in self.table.key_names:
                     break  # a key of text that other templates make
                 elif self._has_always(name):
-                    written.append(f"{{{self._add_attribute(name, None)}}}")
+                    copied = self._find_copied(name)
+                    own += [name] if copied else []
+                    written.append(f"{{{self._add_attribute(copied or name, None)}}}")
                 else:
                     break
             if len(written) == len(index.names):
@@ -310,6 +323,19 @@ class EntityBuilder:
                 return None
             names[number] = known or self._name_part(part, attribute, names.values())
         return template.write(names)
+
+    def _find_copied(self, attribute: str) -> str | None:
+        """Return the attribute of which an index key attribute is a copy; None if it is none."""
+        keys = {
+            *self.table.key_names,
+            *(name for each in self.table.indexes for name in each.names),
+        }
+        values = [item.get(attribute) for item in self.source.items]
+        if not same_kind([repr(value) for value in values]):
+            return None
+        others = (name for name in self.source.items[0] if name not in keys)
+        same = (name for name in others if [each.get(name) for each in self.source.items] == values)
+        return next(same, None)
 
     def _has_always(self, attribute: str) -> bool:
         return all(attribute in item for item in self.source.items)

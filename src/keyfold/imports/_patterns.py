@@ -73,10 +73,10 @@ def list_patterns(
     yield WrittenPattern(
         f"put_{one}",
         f"Put {shown}",
-        (f"{one}: {name}",),
+        (f"{to_snake(name)}: {name}",),
         f"Put[{name}]",
         f"Upsert one {name}.",
-        f"{one}.put()",
+        f"{to_snake(name)}.put()",
     )
     yield WrittenPattern(
         f"delete_{one}",

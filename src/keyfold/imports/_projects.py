@@ -9,6 +9,7 @@ from pathlib import Path
 from keyfold.errors import FileTaken
 from keyfold.export import export_aws_schema
 from keyfold.imports._aws_schema import read_aws_schema
+from keyfold.imports._checking import load_tables
 from keyfold.imports._documents import DocumentNode
 from keyfold.imports._inferred import InferredEntity, InferredField, InferredTable
 from keyfold.imports._module_writer import write_module
@@ -72,6 +73,8 @@ def test_no_pattern_scans_the_table() -> None:
 def test_a_new_table_is_empty(store: Store) -> None:
     assert store.run(table.scan().first()) is None
 '''
+# Of a table, in DynamoDB.
+_SHORTEST_NAME = 3
 _IGNORED = "__pycache__/\n.venv/\n*.db\n*.db-*\n"
 
 
@@ -109,10 +112,22 @@ def copy_design(design: Table, name: str | None = None) -> InferredTable:
     return replace(table, name=name or table.name)
 
 
+def name_table(folder: str) -> str:
+    """Return a name for the table of a project, made from that of its folder.
+
+    >>> name_table("my shop"), name_table("p1")
+    ('MyShop', 'P1Table')
+    """
+    name = to_class(folder)
+    return name if len(name) >= _SHORTEST_NAME else f"{name}Table"
+
+
 def make_project(table: InferredTable) -> dict[str, str]:
-    """Return the files of a project with a table, by name."""
+    """Return the files of a project with a table, by name; raises DeclarationInvalid."""
+    module = write_module([table], title=f"The table {table.name}.")
+    load_tables(module)  # a name may be invalid
     return {
-        "tables.py": write_module([table], title=f"The table {table.name}."),
+        "tables.py": module,
         "test_tables.py": _TESTS,
         "pyproject.toml": _write_settings(table.name),
         "Makefile": _TASKS,

@@ -39,3 +39,32 @@ def test_a_project_that_exists_is_kept(run: Run) -> None:
     outcome = run("init", "shop", "--yes")
     assert outcome.code == 2
     assert "[file-taken]" in outcome.err
+
+
+def test_a_short_name_of_a_folder_is_made_a_valid_one(run: Run) -> None:
+    assert json.loads(run("init", "p1", "--json").out)["table"] == "P1Table"
+
+
+def test_an_invalid_name_is_refused_before_anything_is_written(run: Run) -> None:
+    outcome = run("init", "shop", "--name", "a b", "--yes")
+    assert outcome.code == 2
+    assert "'a b' is not a valid name of a table" in outcome.err
+    assert not Path("shop").exists()
+
+
+def test_an_entity_may_have_the_name_of_a_keyword(run: Run) -> None:
+    assert run("init", "school", "--owner", "class", "--item", "import", "--yes").code == 0
+    assert "def put_class(class_: Class)" in Path("school/tables.py").read_text("utf-8")
+
+
+def test_an_unknown_design_is_named_with_its_option(run: Run) -> None:
+    outcome = run("init", "shop", "--design", "nope")
+    assert outcome.code == 2
+    assert "--design: there is no table 'nope'" in outcome.err
+
+
+def test_a_folder_that_cannot_be_written_is_reported_in_one_line(run: Run) -> None:
+    Path("file").write_text("taken")
+    outcome = run("init", "file/shop", "--yes")
+    assert outcome.code == 2
+    assert "file/shop cannot be written: Not a directory." in " ".join(outcome.err.split())

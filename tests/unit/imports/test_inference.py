@@ -181,3 +181,43 @@ def test_certainty_falls_with_fewer_items_and_with_doubts() -> None:
     ]
     assert one.evidence is not None
     assert one.evidence.doubts == ("pk: 'bob' may be a literal",)
+
+
+CITIES = InferredTable(
+    "Shop", "pk", "sk", indexes=(InferredIndex("ByCity", ("city_pk",), ("city_sk",)),)
+)
+
+
+def test_ids_are_named_by_the_word_that_begins_like_their_prefix() -> None:
+    ids = [f"C#01HK153X0000000000000000{n:02}" for n in range(10)]
+    items = [item(each, "CONCERT", title="x") for each in ids]
+    items += [item(each, f"SEAT#{n:03}", buyer="ada") for each in ids for n in range(3)]
+    assert keys_of(items) == {
+        "Concert": ("{concert}", "CONCERT"),
+        "Seat": ("{concert}", "SEAT#{number:03}"),
+    }
+
+
+def test_an_index_key_that_copies_an_attribute_is_made_of_it() -> None:
+    items = [
+        item(
+            f"SHOW#{n}",
+            "SHOW",
+            city=f"town{n % 3}",
+            day=f"2026-01-{n:02}",
+            city_pk=f"CITY#town{n % 3}",
+            city_sk=f"2026-01-{n:02}",
+        )
+        for n in range(10, 20)
+    ]
+    show = infer(items, CITIES)["Show"]
+    assert show.index_keys == {"ByCity": (("CITY#{city}", "{day}"),)}
+    assert "city_sk" not in {each.name for each in show.fields}
+
+
+def test_parts_whose_name_is_taken_are_named_by_their_type() -> None:
+    items = [
+        item(f"SALES#2026-01-{n}", f"SALE#2026-01-{n}T09:00:00.000000Z#t{n}", price={"N": "1"})
+        for n in range(10, 20)
+    ]
+    assert keys_of(items) == {"Sale": ("SALES#{sale}", "SALE#{at}#{sale2}")}
