@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keyfold.engine.storage import SqliteStorage, Storage, StorageReader, StorageWriter
+from keyfold.errors import FileFailed
 from tests.unit.engine.storage.test_protocol import ROWS, Stop, fill, names_in
 
 
@@ -155,6 +156,20 @@ def test_a_snapshot_is_not_part_of_a_held_view(
         assert snapshot.read(lambda reader: reader.get(ROWS, b"c")) is None
     storage.release_view()
     assert names_in(storage) == [b"a", b"b", b"c"]
+
+
+def test_a_view_is_not_held_while_another_thread_writes(storage: SqliteStorage) -> None:
+    with storage._mutex:
+        storage.hold_view()
+    assert not storage._is_view_held
+    assert names_in(storage) == [b"a"]
+
+
+def test_a_view_that_cannot_be_held_raises_our_error(storage: SqliteStorage) -> None:
+    storage._connection.execute("BEGIN")
+    with pytest.raises(FileFailed, match="within a transaction"):
+        storage.hold_view()
+    storage._connection.execute("ROLLBACK")
 
 
 def test_a_log_can_be_checkpointed_after_a_held_view(storage: SqliteStorage) -> None:

@@ -251,14 +251,25 @@ def test_a_change_that_fails_changes_nothing(path: Path) -> None:
         with changing_keys(str(path)) as keys:
             keys[key.access_key] = key
 
-    with pytest.raises(KeysUnusable, match="not valid for an IAM user"):
+    with pytest.raises(KeysUnusable, match="not valid for an IAM user") as raised:
         add(make_key("a b", now=NOW, is_admin=True))
+    assert raised.value.path == str(path)
     with pytest.raises(KeysUnusable, match="has ids that are not strings"):
         add(make_key("a", now=NOW, roles=("x",), ids={"user": ""}))
     with pytest.raises(ZeroDivisionError), changing_keys(str(path)) as keys:
         keys[str(1 // 0)] = keys.pop("AKIDEXAMPLE")
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_missing_folder_is_not_created(path: Path) -> None:
+    missing = path.parent / "nowhere" / "keys.toml"
+    with pytest.raises(KeysUnusable) as raised, changing_keys(str(missing)):
+        pytest.fail("there is no folder")
+    assert str(raised.value) == (
+        f"{missing}: its folder cannot be opened: No such file or directory. "
+        "Create the folder first. [keys-unusable]"
+    )
 
 
 class Killed(BaseException):
@@ -315,9 +326,13 @@ def test_a_failure_at_any_step_leaves_the_old_file_or_the_new_one(
     assert list(read_keys(str(path))) == (["B"] if is_replaced else ["A", "B"])
     if kind == "full":
         assert list(path.parent.iterdir()) == [path], "the draft is removed"
-        fact = "it is changed, but" if is_replaced else "it cannot be written: No space left"
-        assert fact in str(raised.value)
-        assert ("Nothing was changed." in str(raised.value)) != is_replaced
+        said = (
+            "it is changed, but its folder cannot be synced: No space left on device. "
+            "Servers use the change; a power failure may undo it."
+            if is_replaced
+            else "it cannot be written: No space left on device. Nothing was changed."
+        )
+        assert str(raised.value) == f"{path}: {said} [keys-unusable]"
     # Whatever was left behind, the next change works, and removes it.
     revoke(path, "B")
     assert list(path.parent.iterdir()) == [path]
