@@ -14,6 +14,7 @@ We wrote these formulas after their descriptions; no code of theirs is used.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -55,6 +56,7 @@ def write_calculators() -> str:
     return "\n".join(lines)
 
 
+@cache
 def profile_design(name: str) -> TableProfile:
     """Return the profile of a design under its workload."""
     table: Table = import_module(f"keyfold.designs.{name}").table

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
-from compare_calculators import write_calculators
+from compare_calculators import profile_design, write_calculators
 from lint_reference import LINT_FAMILIES, write_lint_rules, write_lint_table
 from pydantic import ConfigDict
 from pydantic_core import PydanticUndefined
@@ -33,7 +33,6 @@ from typer.testing import CliRunner
 
 import keyfold
 from keyfold import errors
-from keyfold.analysis import find_sample, profile_table, read_workload
 from keyfold.analysis.cost import read_prices, report_cost
 from keyfold.analysis.lint import Design, review
 from keyfold.api import OPERATIONS
@@ -497,10 +496,8 @@ def write_differences() -> str:
 @cache
 def describe(design: str) -> DesignDocument:
     """Return the document of an included design, as `keyfold doc` does."""
-    table: keyfold.Table = importlib.import_module(f"keyfold.designs.{design}").table
-    workload = read_workload(table)
-    profile = profile_table(table, find_sample(table), workload)
-    findings = review(Design(table, workload, profile))
+    profile = profile_design(design)
+    findings = review(Design(profile.table, profile.workload, profile))
     return describe_design(profile, findings, report_cost(profile, read_prices()))
 
 

@@ -44,6 +44,7 @@ from keyfold.model._expected_use import CallRate, Volume, parse_count, parse_vol
 
 _FILE = "workload.toml"
 _PATTERN_KEYS = ("rate", "peak", "skew", "keys", "arguments")
+_SWITCHES = ("point_in_time_recovery", "kinesis")
 _VOLUME_KEYS = ("items", "growth", "bytes", "per_partition")
 
 
@@ -63,13 +64,18 @@ class PatternUse:
 class CostSettings:
     """What a table has besides its items, which costs something.
 
-    `backups` is how many full backups are kept, `replicas` how many other regions have the table,
-    and `stream_consumers` how many programs read its stream by themselves. Vectors are gigabytes in
-    a month: those that are written to vector indexes, and those that searches go through.
+    `kinesis` says whether its changes go to a Kinesis data stream. `backups` is how many full backups
+    are kept, `exports` and `restores` how often the whole table is exported to S3 or restored in a
+    month, `replicas` how many other regions have the table, and `stream_consumers` how many programs
+    read its stream by themselves. Vectors are gigabytes in a month: those that are written to
+    vector indexes, and those that searches go through.
     """
 
     point_in_time_recovery: bool = False
+    kinesis: bool = False
     backups: float = 0
+    exports: float = 0
+    restores: float = 0
     replicas: float = 0
     stream_consumers: float = 0
     vectors_written_gb: float = 0
@@ -234,19 +240,19 @@ class _WorkloadReader:
             raise self._fault("settings", f"got {given!r:.80}", "Write a TOML table.")
         found = cast(dict[str, Any], given)
         self.check_names("settings", found, tuple(each.name for each in fields(CostSettings)))
-        recovers = found.get("point_in_time_recovery", False)
-        if not isinstance(recovers, bool):
-            fact = f"point_in_time_recovery is {recovers!r:.80}"
-            raise self._fault("settings", fact, "Write true or false.")
+        for name in _SWITCHES:
+            if not isinstance(found.get(name, False), bool):
+                raise self._fault(
+                    "settings", f"{name} is {found[name]!r:.80}", "Write true or false."
+                )
         try:
-            counts = {
-                name: parse_count(value)
+            settings: dict[str, Any] = {
+                name: value if name in _SWITCHES else parse_count(value)
                 for name, value in found.items()
-                if name != "point_in_time_recovery"
             }
         except (TypeError, ValueError) as error:
             raise self._fault("settings", str(error), "") from None
-        return CostSettings(recovers, **counts)
+        return CostSettings(**settings)
 
     def _fault(self, where: str, fact: str, advice: str) -> WorkloadInvalid:
         subject = f"{self.file}, {where}" if where else self.file

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from keyfold.analysis import sample_database
 from keyfold.analysis.lint import Finding, Severity, list_rules, review_table
 from keyfold.model import Table
+from keyfold.store import Store
 from keyfold.testing._lint_options import SeverityName
 
 
@@ -19,6 +21,7 @@ def lint_table(
     severity: SeverityName = "warning",
     ignore: Collection[str] = (),
     workload: Path | None = None,
+    store: Store | None = None,
 ) -> None:
     """Fail the test if lint finds something in a table; see `LintTable`."""
     __tracebackhide__ = True
@@ -27,9 +30,10 @@ def lint_table(
     if unknown:
         pytest.fail(f"keyfold_lint: ignore has {unknown[0]!r}, which no rule has", pytrace=False)
     least = Severity.parse(severity)
+    data = None if store is None else sample_database(table, store)
     found = [
         each
-        for each in review_table(table, workload).findings
+        for each in review_table(table, workload, data=data).findings
         if each.severity >= least and each.code not in ignored
     ]
     if found:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from keyfold.model import Table
+    from keyfold.store import Store
 
 SeverityName = Literal["note", "warning", "error"]
 
@@ -24,11 +25,12 @@ class LintTable(Protocol):
         severity: SeverityName = "warning",
         ignore: Collection[str] = (),
         workload: Path | None = None,
+        store: Store | None = None,
     ) -> None:
         """Fail the test if lint finds something of this severity, or something more serious.
 
         `ignore` has codes of rules that do not count; to ignore a finding where it stands, with the
         reason, use `lint_ignore`. `workload` is a workload file, by default the one beside the
-        declaration.
+        declaration. With `store`, its items are reviewed instead of examples.
         """
         ...

@@ -157,9 +157,9 @@ def test_the_endpoint_serves_other_processes(run: RunTests) -> None:
 
 
 NOTES = """
-from keyfold import Entity, Key, Scan, Table
+from keyfold import Entity, Key, OnDemand, Scan, Table
 
-notes = Table("Notes", key=Key("pk"), deletion_protection=True)
+notes = Table("Notes", key=Key("pk"), deletion_protection=True, billing=OnDemand(9, 9))
 
 class Note(Entity, table=notes, key="NOTE#{note}"):
     note: str
@@ -182,6 +182,18 @@ def test_a_table_is_held_to_lint(run: RunTests) -> None:
             "  Fix: Query by a key*",
         ]
     )
+
+
+def test_the_items_of_a_store_are_reviewed(run: RunTests) -> None:
+    code = """
+    def test_database(keyfold_lint):
+        with notes.open(":memory:") as store:
+            for number in range(20):
+                store.run(Note(note=("x" * 1800) + str(number)).put())
+            with pytest.raises(pytest.fail.Exception, match="K12 Key may become too long"):
+                keyfold_lint(notes, ignore=["P01"], store=store)
+    """
+    run(NOTES + dedent(code), passed=1)
 
 
 def test_severity_and_ignored_rules_decide_what_counts(run: RunTests) -> None:

@@ -14,9 +14,12 @@ def list_assumptions(profile: TableProfile) -> Iterator[str]:
     has_vectors = settings.vectors_written_gb or settings.vectors_searched_gb
     left_out = "" if has_vectors else " Vector indexes are not declared, and so not counted either."
     yield (
-        "A month has 730 hours. Free tiers, data transfer, restores and exports are not counted."
-        + left_out
+        "A month has 730 hours. Free tiers, data transfer, imports from S3 and what Kinesis itself "
+        "charges are not counted." + left_out
     )
+    unset = [name for name in ("backups", "exports", "restores") if not getattr(settings, name)]
+    if unset:
+        yield f"No {' or '.join(unset)}, since the workload has none under [settings]."
     yield from _assume_calls(profile)
     yield "A put writes a new item, unless the pattern says otherwise."
     if profile.table.ttl is not None:

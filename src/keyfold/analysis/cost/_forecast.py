@@ -11,8 +11,9 @@ from keyfold.analysis.cost._assumptions import list_assumptions
 from keyfold.analysis.cost._prices import ClassPrices, Prices, TableClass
 from keyfold.analysis.profiles import PatternProfile, TableProfile
 from keyfold.analysis.sizes import StoredSize
-from keyfold.capacity import count_partitions
+from keyfold.capacity import count_partitions, write_units
 from keyfold.model._expected_use import MONTH_SECONDS
+from keyfold.values import item_size_bytes
 
 GIB = 2**30
 # DynamoDB adds this to the size of each item, and of each entry of an index.
@@ -222,6 +223,13 @@ def _price_extras(
         found["point-in-time recovery"] = kept * extra.pitr_gb_month
     if settings.backups:
         found["backups"] = kept * settings.backups * extra.backup_gb_month
+    if settings.exports:
+        found["exports"] = kept * settings.exports * extra.export_gb
+    if settings.restores:
+        found["restores"] = kept * settings.restores * extra.restore_gb
+    if settings.kinesis:
+        captured = _count_captured(profile)
+        found["changes to Kinesis"] = captured * extra.million_kinesis_units / _MILLION
     if settings.replicas:
         found[REPLICA_WRITES] = settings.replicas * sum(each.write_usd for each in parts)
         found["storage of replicas"] = settings.replicas * sum(each.storage_usd for each in parts)
@@ -234,6 +242,21 @@ def _price_extras(
     if settings.vectors_searched_gb:
         found["vectors searched"] = settings.vectors_searched_gb * extra.vector_search_gb
     return found
+
+
+def _count_captured(profile: TableProfile) -> float:
+    """Return the units of a month that capture changes: one for each KB of a changed item."""
+    total = 0.0
+    for name, each in profile.patterns.items():
+        units = sum(
+            write_units(max(item_size_bytes(item) for item in change if item is not None))
+            for run in each.runs
+            for call in run.calls
+            for change in call.changes
+            if change[0] != change[1]
+        )
+        total += count_calls(profile, name) * units / max(1, len(each.runs))
+    return total
 
 
 def _count_shards(profile: TableProfile, table: PartCost) -> int:

@@ -16,7 +16,9 @@ from keyfold.analysis.profiles import TableProfile
 from keyfold.analysis.sizes import owner_of
 
 # Extras that are priced by the gigabytes of the table.
-_BY_SIZE = frozenset({"point-in-time recovery", "backups", "storage of replicas"})
+_BY_SIZE = frozenset(
+    {"point-in-time recovery", "backups", "exports", "restores", "storage of replicas"}
+)
 
 
 @dataclass(frozen=True, slots=True)

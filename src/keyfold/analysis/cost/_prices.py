@@ -36,6 +36,9 @@ class ExtraPrices:
 
     backup_gb_month: float
     pitr_gb_month: float
+    restore_gb: float
+    export_gb: float
+    million_kinesis_units: float
     million_stream_reads: float
     free_stream_reads: float
     vector_write_gb: float

@@ -25,8 +25,10 @@ Steps = tuple[PatternStep, ...]
 
 def explain_all(design: Design) -> Iterator[tuple[AnyPattern, Steps]]:
     """Yield the patterns that can be explained, each with its steps."""
-    for pattern in design.table.patterns.values():
-        steps = find_steps(pattern)
+    for name, pattern in design.table.patterns.items():
+        if name not in design.explained:
+            design.explained[name] = find_steps(pattern)
+        steps = design.explained[name]
         if steps is not None:
             yield pattern, steps
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -20,6 +20,7 @@ from keyfold.analysis.samples import SampleData
 from keyfold.analysis.workload import Workload
 from keyfold.errors import LintRulesInvalid
 from keyfold.model import Table
+from keyfold.model._patterns import PatternStep
 
 # What a rule needs besides the declaration: rates of the workload, the data of a database, or the
 # findings of all rules that do not need them.
@@ -41,6 +42,10 @@ class Design:
     data: SampleData | None = None
     findings: tuple[Finding, ...] = ()
     undecided: frozenset[str] = frozenset()
+    # The steps of patterns by name, which several rules look at: kept by `explain_all`.
+    explained: dict[str, tuple[PatternStep, ...] | None] = field(
+        default_factory=dict[str, "tuple[PatternStep, ...] | None"], repr=False, compare=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

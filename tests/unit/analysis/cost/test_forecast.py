@@ -20,7 +20,7 @@ from keyfold.analysis.cost import (
     read_prices,
     report_cost,
 )
-from keyfold.errors import PricesInvalid
+from keyfold.errors import PricesInvalid, WorkloadInvalid
 from tests.unit.analysis.library import table
 
 WORKLOAD = """
@@ -64,6 +64,21 @@ def test_extras_are_those_of_the_workload(tmp_path: Path) -> None:
     assert found.extras["backups"] == pytest.approx(gigabytes * 2 * 0.10)
     assert found.extras["writes to replicas"] == pytest.approx(3 * 0.625)
     assert found.extras["storage of replicas"] == pytest.approx(found.storage_usd)
+
+
+def test_exports_restores_and_captured_changes_are_priced(tmp_path: Path) -> None:
+    text = WORKLOAD + "[settings]\nexports = 4\nrestores = 2\nkinesis = true\n"
+    found = forecast_cost(profile(tmp_path, text), read_prices())
+    gigabytes = found.parts[0].gigabytes
+    assert found.extras["exports"] == pytest.approx(gigabytes * 4 * 0.10)
+    assert found.extras["restores"] == pytest.approx(gigabytes * 2 * 0.15)
+    # Items of less than a KB: a unit for each write, whatever its indexes cost.
+    writes = {each.name: each.calls for each in found.patterns if each.write_units}
+    assert found.extras["changes to Kinesis"] == pytest.approx(sum(writes.values()) * 0.10 / 1e6)
+    assert "No backups, since the workload has none under [settings]." in found.assumptions
+    refused = WORKLOAD + "[settings]\nkinesis = 1\n"
+    with pytest.raises(WorkloadInvalid, match="kinesis is 1"):
+        profile(tmp_path, refused)
 
 
 def test_provisioned_capacity_is_whole_units_for_every_hour(tmp_path: Path) -> None:
