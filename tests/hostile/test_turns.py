@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from keyfold.engine import NO_DEADLINE, Deadline, Engine
+from keyfold.engine import NO_DEADLINE, Deadline, Engine, NeedsThread
+from keyfold.engine.storage import Durability
 from keyfold.errors import KeyfoldError
 from keyfold.wire.server._answers import AMZ_JSON
 from keyfold.wire.server._lanes import Lane
-from keyfold.wire.server._requests import LargeCall
+from keyfold.wire.server._requests import LargeCall, WireCall
 from tests.hostile.clocks import Ticks
 from tests.unit.wire.server.http import (
     TABLE,
@@ -343,9 +346,21 @@ def test_work_that_has_not_begun_can_be_discarded() -> None:
 
 
 class CommitRecorder(Engine):
-    """An engine that notes each commit: its number of writes, and the thread that runs it."""
+    """An engine that notes each shared commit: its number of outcomes, and whether a thread ran it.
+
+    It also notes the operations that were carried out by themselves, beside the others.
+    """
 
     commits: list[tuple[int, bool]]
+    aside: list[str]
+
+    def execute_parsed(
+        self, operation: str, request: Any, deadline: Deadline = NO_DEADLINE
+    ) -> dict[str, Any]:
+        assert threading.current_thread().name.startswith("keyfold-writes")
+        assert deadline is not NO_DEADLINE
+        self.aside.append(operation)
+        return super().execute_parsed(operation, request, deadline)
 
     def execute_together(
         self,
@@ -353,7 +368,7 @@ class CommitRecorder(Engine):
         *,
         may_wait: bool = True,
         deadline: Deadline = NO_DEADLINE,
-    ) -> list[dict[str, Any] | KeyfoldError]:
+    ) -> list[dict[str, Any] | KeyfoldError | NeedsThread]:
         outcomes = super().execute_together(calls, may_wait=may_wait, deadline=deadline)
         is_in_thread = threading.current_thread().name == "keyfold-commits"
         self.commits.append((len(outcomes), is_in_thread))
@@ -363,12 +378,12 @@ class CommitRecorder(Engine):
 @pytest.fixture
 def commits() -> Iterator[CommitRecorder]:
     with CommitRecorder.open(":memory:", upkeep_seconds=None) as engine:
-        engine.commits = []
+        engine.commits, engine.aside = [], []
         make_table(engine)
         yield engine
 
 
-def test_a_large_write_is_committed_by_itself_and_in_a_thread(commits: CommitRecorder) -> None:
+def test_a_large_write_is_carried_out_beside_the_others(commits: CommitRecorder) -> None:
     wire = Wire(commits)
     large = put("large", t={"S": "x" * 100_000})
     sent = [large, put("a"), put("b"), large, put("c")]
@@ -377,22 +392,46 @@ def test_a_large_write_is_committed_by_itself_and_in_a_thread(commits: CommitRec
         connection.data_received(request)
     wire.run_until_idle()
     assert all(transport.written.startswith(b"HTTP/1.1 200") for _, transport in connected)
-    assert sorted(commits.commits) == [(1, True), (1, True), (3, False)]
+    assert commits.commits == [(3, False)]
+    assert commits.aside == ["PutItem", "PutItem"]
     wire.close()
 
 
-def test_small_writes_wait_for_one_large_write_at_a_time(commits: CommitRecorder) -> None:
-    wire = Wire(commits)
+class HeldWrites(CommitRecorder):
+    """An engine whose large writes wait for an event."""
+
+    may_write: threading.Event
+
+    def execute_parsed(
+        self, operation: str, request: Any, deadline: Deadline = NO_DEADLINE
+    ) -> dict[str, Any]:
+        assert self.may_write.wait(30), "a small write waited for a large one"
+        return super().execute_parsed(operation, request, deadline)
+
+
+@pytest.mark.parametrize("durability", ["process", "durable"])
+def test_small_writes_do_not_wait_for_large_ones(tmp_path: Path, durability: Durability) -> None:
     body = {"TableName": TABLE, "Item": {"pk": {"S": "large"}, "t": {"S": "x" * 100_000}}}
     done: list[str] = []
-    for name in ("large 1", "large 2", "large 3", "small"):
-        item = body if name != "small" else {"TableName": TABLE, "Item": {"pk": {"S": "small"}}}
-        sent = orjson.dumps(item)
-        call = LargeCall("PutItem", sent, AMZ_JSON, encoding=None, longest_body=1 << 20)
-        wire.scheduler.run(call, lambda _, name=name: done.append(name))
-    wire.run_until_idle()
-    assert done.index("small") <= 1
-    wire.close()
+    path = tmp_path / "things.db"
+    with HeldWrites.open(path, durability=durability, upkeep_seconds=None) as engine:
+        engine.commits, engine.aside, engine.may_write = [], [], threading.Event()
+        make_table(engine)
+        wire = Wire(engine)
+        for name in ("large 1", "large 2", "small"):
+            item = body if name != "small" else {"TableName": TABLE, "Item": {"pk": {"S": "small"}}}
+            kind = (
+                WireCall if name == "small" else partial(LargeCall, encoding=None, longest_body=1)
+            )
+
+            def note(_: object, name: str = name) -> None:
+                done.append(name)
+                engine.may_write.set()
+
+            wire.scheduler.run(kind("PutItem", orjson.dumps(item), AMZ_JSON), note)
+        wire.run_until_idle()
+        assert done == ["small", "large 1", "large 2"]
+        wire.close()
 
 
 def test_a_condition_that_is_much_work_is_evaluated_in_a_thread(commits: CommitRecorder) -> None:
@@ -412,7 +451,7 @@ def test_a_condition_that_is_much_work_is_evaluated_in_a_thread(commits: CommitR
     }
     (response,) = wire.exchange(ask("UpdateItem", update))
     assert response.status == 200
-    assert commits.commits == [(1, True)]
+    assert commits.aside == ["UpdateItem"]
     wire.close()
 
 
@@ -433,7 +472,7 @@ def test_a_transaction_of_many_long_items_runs_in_a_thread(commits: CommitRecord
     ]
     (response,) = wire.exchange(ask("TransactWriteItems", {"TransactItems": checks}))
     assert response.status == 200
-    assert commits.commits == [(1, True)]
+    assert commits.aside == ["TransactWriteItems"]
     wire.close()
 
 
@@ -453,7 +492,7 @@ def test_writes_that_take_long_are_committed_in_several_groups(commits: CommitRe
 def test_an_update_of_a_long_item_runs_in_a_thread(commits: CommitRecorder) -> None:
     wire = Wire(commits)
     wire.exchange(put("long", t={"S": "x" * 300_000}))
-    commits.commits.clear()
+    commits.aside.clear()
     update = {
         "TableName": TABLE,
         "Key": {"pk": {"S": "long"}},
@@ -463,5 +502,5 @@ def test_an_update_of_a_long_item_runs_in_a_thread(commits: CommitRecorder) -> N
     }
     (response,) = wire.exchange(ask("UpdateItem", update))
     assert response.json == {"Attributes": {"n": {"N": "1"}}}
-    assert commits.commits == [(1, True)]
+    assert commits.aside == ["UpdateItem"]
     wire.close()

@@ -31,6 +31,7 @@ from keyfold.engine.items.responses import (
     Rendering,
     WireRendering,
 )
+from keyfold.engine.items.work import NeedsThread
 from keyfold.engine.jobs import Jobs
 from keyfold.engine.operations import LOADED, LoadedOperation, load_operation
 from keyfold.engine.storage import (
@@ -313,22 +314,24 @@ class Engine:
         *,
         may_wait: bool = True,
         deadline: Deadline = NO_DEADLINE,
-    ) -> list[dict[str, Any] | KeyfoldError]:
+    ) -> list[dict[str, Any] | KeyfoldError | NeedsThread]:
         """Execute several item operations in one commit, each as `execute_parsed` does.
 
         Return the responses that the operations would have if executed one by one in this order;
-        an error takes the place of a response. At the `deadline`, the others are left: there are fewer
-        responses than calls, but at least one. With `may_wait` False, nothing is done and FileBusy
-        is raised at once if another process is writing, or NeedsThread if an item is long.
+        an error takes the place of a response. It is NeedsThread for a write of a long item, for
+        which nothing was done: `execute_parsed` with a deadline does it without making others wait.
+        At the `deadline`, the others are left: there are fewer responses than calls, but at least one.
+        With `may_wait` False, nothing is done and FileBusy is raised at once if another thread or
+        process is writing.
         """
         if not may_wait:
             with self._storage.without_waiting():
-                return self._execute_together(calls, _INLINE, deadline)
+                return self._execute_together(calls, deadline)
         try:
-            return self._execute_together(calls, _WIRE, deadline)
+            return self._execute_together(calls, deadline)
         except (FileBusy, FileFailed, SharingFailed):
             # Nothing was committed: execute each one separately, so that each gets its own error.
-            return [self._try_parsed(operation, request, _WIRE) for operation, request in calls]
+            return [self._try_inline(operation, request) for operation, request in calls]
 
     def hold_view(self) -> None:
         """Let the reads that follow share one view of the file, for the server.
@@ -343,29 +346,29 @@ class Engine:
         self._storage.release_view()
 
     def _execute_together(
-        self, calls: Sequence[tuple[str, Any]], rendering: Rendering, deadline: Deadline
-    ) -> list[dict[str, Any] | KeyfoldError]:
+        self, calls: Sequence[tuple[str, Any]], deadline: Deadline
+    ) -> list[dict[str, Any] | KeyfoldError | NeedsThread]:
         if len(calls) == 1:
             # A single write needs no transaction around it.
             ((operation, request),) = calls
-            response = self._try_parsed(operation, request, rendering)
+            response = self._try_inline(operation, request)
             if isinstance(response, FileBusy):
                 raise response
             return [response]
-        responses: list[dict[str, Any] | KeyfoldError] = []
+        responses: list[dict[str, Any] | KeyfoldError | NeedsThread] = []
         with self._storage.shared_commit():
             for operation, request in calls:
-                responses.append(self._try_parsed(operation, request, rendering))
+                responses.append(self._try_inline(operation, request))
                 if deadline.is_over:
                     break
         return responses
 
-    def _try_parsed(
-        self, operation: str, request: Any, rendering: Rendering
-    ) -> dict[str, Any] | KeyfoldError:
+    def _try_inline(
+        self, operation: str, request: Any
+    ) -> dict[str, Any] | KeyfoldError | NeedsThread:
         try:
-            return self._execute(operation, request, rendering, self._context)
-        except KeyfoldError as error:
+            return self._execute(operation, request, _INLINE, self._context)
+        except (KeyfoldError, NeedsThread) as error:
             return error
 
     def _execute(

@@ -15,6 +15,8 @@ from keyfold.errors import InternalServerError
 
 # How much work is done between two looks at the clock, in the units of `work`: a few milliseconds.
 SLICE_WORK = 1 << 20
+# How long a pause is: long enough for a thread that waits for a lock to take it.
+_PAUSE_SECONDS = 0.000_2
 
 
 def _never() -> bool:
@@ -53,6 +55,10 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the time has passed, or the operation was cancelled."""
         return self._is_cancelled() or self._monotonic() >= self._ends_at
+
+    def pause(self) -> None:
+        """Let other threads take what they wait for: the interpreter, or the right to commit."""
+        time.sleep(_PAUSE_SECONDS)
 
     def check(self) -> None:
         """Raise InternalServerError if the deadline is over."""

@@ -27,10 +27,11 @@ from keyfold.engine.items.writes import (
     ConditionNotMet,
     ItemWrite,
     WriteOutcome,
+    evaluate_ahead,
     evaluate_write,
     store,
 )
-from keyfold.engine.storage import StorageWriter
+from keyfold.engine.storage import BackgroundStorage, StorageWriter
 from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import (
     IdempotentParameterMismatchException,
@@ -157,6 +158,9 @@ def write_all(
     """
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     token = request.get("ClientRequestToken")
+    storage = context.storage
+    if isinstance(storage, BackgroundStorage):
+        writes = [evaluate_ahead(storage, write) for write in writes]
 
     def work(writer: StorageWriter) -> list[WriteOutcome] | _Repeated:
         repeated = None if token is None else _find_repeated(writer, context, token, request)
@@ -169,7 +173,7 @@ def write_all(
             _record_token(writer, context, token, request, outcomes)
         return outcomes
 
-    done = context.storage.write(work)
+    done = storage.write(work)
     if isinstance(done, _Repeated):
         if meter.is_on:
             for write, size in zip(writes, done.sizes, strict=True):

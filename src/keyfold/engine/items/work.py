@@ -21,6 +21,8 @@ PAGE_ROWS = 1 << 16
 INLINE_BYTES = 1 << 17
 INLINE_ROWS = 512
 INLINE_WORK = 1 << 20
+# A write decodes the stored item, and encodes the new one, which costs as much as this many operands.
+DECODE_WEIGHT = 16
 
 
 class NeedsThread(Exception):

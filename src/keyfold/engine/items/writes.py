@@ -6,12 +6,16 @@ then decides whether it is accepted (`write_checks`), and `store` writes it. Eve
 change of an item goes through `store`, or through `put_without_reading` and `put_if` if the caller
 does not need the old item: these three also append it to the table's log of changes, if it has one.
 The stored row is read once: the log's old image is the value on which the condition was checked.
+
+What a write does to an item depends on the stored value alone. So a thread beside an event loop evaluates it
+before its transaction (`evaluate_ahead`). The transaction, for which all other writes wait, compares the
+stored value, and evaluates again if it has changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -27,9 +31,18 @@ from keyfold.engine.items.key_faults import (
 )
 from keyfold.engine.items.keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine.items.responses import Rendering
-from keyfold.engine.items.work import check_inline
+from keyfold.engine.items.work import DECODE_WEIGHT, check_inline
 from keyfold.engine.items.write_checks import check_outcomes
-from keyfold.engine.storage import Entries, RowsChanged, Storage, StorageReader, StorageWriter
+from keyfold.engine.storage import (
+    BackgroundStorage,
+    Entries,
+    Row,
+    RowsChanged,
+    RowSet,
+    Storage,
+    StorageReader,
+    StorageWriter,
+)
 from keyfold.engine.streams.change_log import record_delete, record_put
 from keyfold.engine.tables.table import EngineTable
 from keyfold.engine.vectors.index import VectorInvalid
@@ -81,6 +94,7 @@ class ItemWrite(NamedTuple):
     holds: Callable[[Item], bool] | None = None
     # The number of operands of the condition.
     weight: int = 0
+    ahead: AheadOutcome | None = None
 
     @property
     def is_put(self) -> bool:
@@ -118,6 +132,13 @@ class WriteOutcome(NamedTuple):
     def charge(self, use: TableUse, factor: int = 1) -> None:
         """Add the capacity that this write consumes: `factor` times in the table itself."""
         use.add_change(self.old, self.old_size, self.new, self.new_size, factor)
+
+
+class AheadOutcome(NamedTuple):
+    """What a write does if the stored value is still this one."""
+
+    old_value: bytes | None
+    result: WriteOutcome | ConditionNotMet | ValidationException
 
 
 class ConditionNotMet(Exception):
@@ -179,6 +200,37 @@ def evaluate_write(
     return _evaluate(reader, write, needs_old=needs_old, is_inline=is_inline)
 
 
+def evaluate_ahead(
+    storage: BackgroundStorage, write: ItemWrite, *, needs_old: bool = True
+) -> ItemWrite:
+    """Return a write with what it does to its item as stored now; `needs_old` as `evaluate_write` has it.
+
+    Nothing is written, counted or raised: that is left to its transaction.
+    """
+    if write.holds is None and isinstance(write.change, PutAction) and not needs_old:
+        return write
+    row = storage.get(write.table.rows, write.row_key)
+    try:
+        result = _evaluate(_ReadRow(row), write, needs_old=True, is_inline=False)
+    except (ConditionNotMet, ValidationException) as error:
+        result = error
+    return write._replace(ahead=AheadOutcome(None if row is None else row[0], result))
+
+
+class _GetsRow(Protocol):
+    def get(self, rows: RowSet, key: bytes, /) -> Row | None: ...
+
+
+class _ReadRow:
+    """A reader of one row that has been read."""
+
+    def __init__(self, row: Row | None) -> None:
+        self._row = row
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:  # noqa: ARG002 - a reader's signature
+        return self._row
+
+
 def _evaluate_monitored(
     reader: StorageReader,
     write: ItemWrite,
@@ -225,7 +277,7 @@ def _key_of(write: ItemWrite) -> Item | None:
 
 
 def _evaluate(
-    reader: StorageReader, write: ItemWrite, *, needs_old: bool, is_inline: bool
+    reader: _GetsRow, write: ItemWrite, *, needs_old: bool, is_inline: bool
 ) -> WriteOutcome:
     table, change = write.table, write.change
     if not needs_old and write.holds is None and isinstance(change, PutAction):
@@ -235,8 +287,16 @@ def _evaluate(
         return WriteOutcome(write, None, stored, 0, item, value, size, entries)
     row = reader.get(table.rows, write.row_key)
     old_value, old_size = (None, 0) if row is None else row
+    ahead = write.ahead
+    if ahead is not None and ahead.old_value == old_value:
+        if isinstance(ahead.result, WriteOutcome):
+            return ahead.result
+        raise ahead.result
     if is_inline and old_value is not None:
-        check_inline((old_value,), write.weight)
+        weight = write.weight + DECODE_WEIGHT
+        if isinstance(change, UpdateAction) and change.plan is not None:
+            weight += len(change.plan.paths)
+        check_inline((old_value,), weight)
     old: Item | None = None if old_value is None else orjson.loads(old_value)
     if write.holds is not None and not write.holds(old or {}):
         raise ConditionNotMet(old)
@@ -255,7 +315,7 @@ def _evaluate(
     return WriteOutcome(write, old, old_value, old_size, None, b"", 0, ())
 
 
-def _read_value(reader: StorageReader, table: EngineTable, row_key: bytes) -> bytes | None:
+def _read_value(reader: _GetsRow, table: EngineTable, row_key: bytes) -> bytes | None:
     row = reader.get(table.rows, row_key)
     return None if row is None else row[0]
 
@@ -383,9 +443,10 @@ def perform(storage: Storage, write: ItemWrite, *, is_inline: bool = False) -> W
 
     With `is_inline`, raise NeedsThread for a long item, as `evaluate_write` does.
     """
+    evaluated = evaluate_ahead(storage, write) if isinstance(storage, BackgroundStorage) else write
 
     def work(writer: StorageWriter) -> WriteOutcome:
-        outcome = evaluate_write(writer, write, is_inline=is_inline)
+        outcome = evaluate_write(writer, evaluated, is_inline=is_inline)
         if write.table.check is not None:
             check_outcomes(writer, (outcome,))
         store(writer, outcome)

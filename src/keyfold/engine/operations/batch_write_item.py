@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.throttling_errors import THROTTLED
@@ -14,20 +15,24 @@ from keyfold.engine.items.write_checks import check_outcomes
 from keyfold.engine.items.writes import (
     DeleteAction,
     ItemWrite,
+    PutAction,
     WriteOutcome,
     check_item_size,
+    evaluate_ahead,
     evaluate_write,
     make_put,
     report_collections,
     store,
 )
-from keyfold.engine.storage import StorageWriter
+from keyfold.engine.storage import BackgroundStorage, StorageWriter
 from keyfold.engine.tables.table import encode_key_of
 from keyfold.errors import ValidationException
 from keyfold.values import Item, item_size_bytes, normalise_item
 
 MAX_WRITES = 25
 MAX_BYTES = 16 * 1024 * 1024
+# In the background, about this much is written in one commit: a millisecond or two.
+_PART_BYTES = 1 << 19
 
 _ONE_OF = (
     "Supplied AttributeValue has more than one datatypes set, "
@@ -54,27 +59,21 @@ def batch_write_item(
         raise ValidationException("Provided list of item keys contains duplicates")
     needs_old = meter.is_on or request.get("ReturnItemCollectionMetrics") == "SIZE"
 
-    def work(writer: StorageWriter) -> tuple[list[WriteOutcome], dict[str, Any]]:
-        outcomes: list[WriteOutcome] = []
-        unprocessed: dict[str, Any] = {}
-        throttled_members = ThrottledMembers()
-        for (name, member), write in zip(members, writes, strict=True):
-            try:
-                outcomes.append(
-                    evaluate_write(
-                        writer, write, needs_old=needs_old, is_inline=rendering.is_inline
-                    )
-                )
-            except THROTTLED as throttled:
-                throttled_members.add(throttled)
-                unprocessed.setdefault(name, []).append(member)
-        throttled_members.raise_if_all(len(writes))
-        check_outcomes(writer, outcomes)
-        for outcome in outcomes:
-            store(writer, outcome)
-        return outcomes, unprocessed
-
-    outcomes, unprocessed = context.storage.write(work)
+    batch = [
+        _Member(name, request, write)
+        for (name, request), write in zip(members, writes, strict=True)
+    ]
+    outcomes: list[WriteOutcome] = []
+    unprocessed: dict[str, list[Any]] = {}
+    for number, part in enumerate(_split(context, batch, needs_old=needs_old)):
+        if number:
+            # Others commit now.
+            rendering.deadline.pause()
+        outcomes += context.storage.write(
+            lambda writer, part=part: _write_part(
+                writer, part, unprocessed, needs_old=needs_old, is_inline=rendering.is_inline
+            )
+        )
     response: dict[str, Any] = {"UnprocessedItems": unprocessed}
     if meter.is_on:
         for outcome in outcomes:
@@ -82,6 +81,68 @@ def batch_write_item(
         meter.report_all(response)
     report_collections(context.storage, request, outcomes, rendering, response, by_table=True)
     return response
+
+
+class _Member(NamedTuple):
+    """A member of the request: its table's name, itself as received, and the write."""
+
+    name: str
+    request: dict[str, Any]
+    write: ItemWrite
+
+
+def _split(
+    context: EngineContext, batch: list[_Member], *, needs_old: bool
+) -> Sequence[list[_Member]]:
+    """Return the parts of a batch that are committed one after another.
+
+    There is one, unless it is carried out in the background and none of its writes can be refused.
+    """
+    storage = context.storage
+    if not isinstance(storage, BackgroundStorage):
+        return [batch]
+    batch = [
+        each._replace(write=evaluate_ahead(storage, each.write, needs_old=needs_old))
+        for each in batch
+    ]
+    tables = [each.write.table for each in batch]
+    if any(table.check is not None or table.monitor is not None for table in tables):
+        return [batch]
+    parts: list[list[_Member]] = []
+    room = 0
+    for each in batch:
+        if room <= 0:
+            parts.append([])
+            room = _PART_BYTES
+        parts[-1].append(each)
+        change = each.write.change
+        room -= len(change.value) if isinstance(change, PutAction) else 0
+    return parts
+
+
+def _write_part(
+    writer: StorageWriter,
+    part: list[_Member],
+    unprocessed: dict[str, list[Any]],
+    *,
+    needs_old: bool,
+    is_inline: bool,
+) -> list[WriteOutcome]:
+    """Carry out some writes in one transaction; add those that are throttled to `unprocessed`."""
+    outcomes: list[WriteOutcome] = []
+    throttled_members = ThrottledMembers()
+    unprocessed.clear()
+    for name, request, write in part:
+        try:
+            outcomes.append(evaluate_write(writer, write, needs_old=needs_old, is_inline=is_inline))
+        except THROTTLED as throttled:
+            throttled_members.add(throttled)
+            unprocessed.setdefault(name, []).append(request)
+    throttled_members.raise_if_all(len(part))
+    check_outcomes(writer, outcomes)
+    for outcome in outcomes:
+        store(writer, outcome)
+    return outcomes
 
 
 def _prepare(request: dict[str, Any]) -> tuple[str, Item, int]:

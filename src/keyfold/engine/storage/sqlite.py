@@ -255,9 +255,11 @@ class SqliteStorage:
             # A commit in memory is too cheap to be worth sharing.
             yield
             return
-        view = self._view
+        view, lock = self._view, self._lock
+        if not lock.acquire(self._busy_wait.impatient != threading.get_ident()):
+            raise FileBusy(self._path, "another thread is writing")
         try:
-            with self._lock:
+            try:
                 is_watched = self._before_write()
                 try:
                     view.begin("BEGIN IMMEDIATE")
@@ -270,6 +272,8 @@ class SqliteStorage:
                     self._sharing = None
                     view.roll_back()
                 self._after_commit(is_watched=is_watched)
+            finally:
+                lock.release()
         except apsw.Error as error:
             raise self._translate(error) from error
 

@@ -4,8 +4,8 @@ Reads of a few items take microseconds, so they run on the event loop. One that 
 work (`NeedsThread`) runs again in a thread. The writes of one loop iteration share a commit (group
 commit). If the commit has to wait for the disk, or for another process, it runs in a thread, and the
 writes that arrive meanwhile share the next one. Operations that may take long, such as a scan, run in
-a small thread pool; those that are not about items have a pool of their own (`_lanes`). There, each
-has a deadline, and all are cancelled when a stop takes too long.
+a small thread pool; large writes, and operations that are not about items, have pools of their own
+(`_lanes`). There, each has a deadline, and all are cancelled when a stop takes too long.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import orjson
 from keyfold.api import names_where
 from keyfold.api.bodies import parse_body
 from keyfold.engine import NO_DEADLINE, Deadline, Engine, NeedsThread
-from keyfold.errors import FileBusy, KeyfoldError, ServiceError
+from keyfold.errors import FileBusy, ServiceError
 from keyfold.wire.server._lanes import Lane, LaneClient
 from keyfold.wire.server._lookups import Execute
 from keyfold.wire.server._memory import MemoryFull, ServerMemory
@@ -44,8 +44,9 @@ _MAX_GROUP = 500
 _SEARCH_THREADS = 2
 _METADATA_THREADS = 2
 _ANSWER_THREADS = 1
+_WRITE_THREADS = 1
 # How long the writes of one commit may take together; those that remain share the next one.
-_GROUP_SECONDS = 0.02
+_GROUP_SECONDS = 0.005
 # How long a commit to disk is delayed so that more writes can share it.
 _GATHER_SECONDS = 0.000_2
 # Holding a view pays off from this many reads on. After a loop iteration with fewer, the next
@@ -93,6 +94,7 @@ class ScheduledClient(LaneClient, Protocol):
 class _Job(NamedTuple):
     call: WireCall
     done: Done
+    client: ScheduledClient | None
 
 
 class _Committer:
@@ -141,9 +143,6 @@ class Scheduler:
         self._is_cancelled = False
         self._others_waiting = 0
         self._writes: list[_Job] = []
-        # How many of these are large, and whether one of them is next.
-        self._large_writes = 0
-        self._takes_large = False
         # Called when the reads of a loop iteration begin to share a view.
         self.on_view: Callable[[], None] = lambda: None
         # Knows whether answers of many bytes may be made; set by the server's state.
@@ -154,6 +153,8 @@ class Scheduler:
         self._searches = Lane("keyfold-operations", _SEARCH_THREADS)
         self._metadata = Lane("keyfold-metadata", _METADATA_THREADS)
         self._answers = Lane("keyfold-answers", _ANSWER_THREADS)
+        self._long_writes = Lane("keyfold-writes", _WRITE_THREADS)
+        self._lanes = (self._searches, self._metadata, self._answers, self._long_writes)
         self._committer = _Committer()
 
     @property
@@ -198,10 +199,12 @@ class Scheduler:
             call.runs_aside = True
         if self.is_full or (self._is_short_of_memory() and _may_return_items(call)):
             return False
-        job = _Job(call, done)
         if call.operation in _GROUPED_WRITES and self.engine is not None:
+            job = _Job(call, done, client)
+            if call.is_large:
+                self._write_in_lane(job)
+                return True
             self._writes.append(job)
-            self._large_writes += call.is_large
             if not self._is_flushing:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
@@ -279,7 +282,7 @@ class Scheduler:
         operations raise an error, unless they are nearly done.
         """
         self._is_cancelled = True
-        for lane in (self._searches, self._metadata, self._answers):
+        for lane in self._lanes:
             self._others_waiting -= lane.discard()
 
     def close(self) -> None:
@@ -288,7 +291,7 @@ class Scheduler:
         After `cancel`, work that still does not end is left to itself.
         """
         self._committer.stop()
-        for lane in (self._searches, self._metadata, self._answers):
+        for lane in self._lanes:
             lane.stop(_JOIN_SECONDS if self._is_cancelled else None)
 
     def _execute_in_lane(self, call: WireCall, client: ScheduledClient | None) -> Outcome:
@@ -353,38 +356,25 @@ class Scheduler:
 
     def _flush(self) -> None:
         """Carry out the writes that have been collected."""
-        if self._large_writes:
-            jobs, in_thread = self._take_group()
-        else:
-            jobs, self._writes = self._writes[:_MAX_GROUP], self._writes[_MAX_GROUP:]
-            in_thread = self._commits_in_thread
-        if in_thread:
+        jobs, self._writes = self._writes[:_MAX_GROUP], self._writes[_MAX_GROUP:]
+        if self._commits_in_thread:
             self._commit_in_thread(jobs)
             return
         try:
             outcomes = self._execute_together(jobs, may_wait=False)
-        except (FileBusy, NeedsThread):
-            # Another process is writing, or an item is long: wait for it in a thread, so that other
-            # requests proceed.
+        except FileBusy:
+            # Somebody else is writing: wait for it in a thread, so that other requests proceed.
             self._commit_in_thread(jobs)
         else:
             self._finish(jobs, outcomes)
 
-    def _take_group(self) -> tuple[list[_Job], bool]:
-        """Return the writes of the next commit, and whether a thread runs them.
-
-        A large write is committed by itself, in turn with all the others together: they wait for one
-        large write at a time.
-        """
-        large = [job for job in self._writes if job.call.is_large]
-        others = [job for job in self._writes if not job.call.is_large]
-        self._takes_large = not self._takes_large or not others
-        if self._takes_large:
-            self._large_writes -= 1
-            self._writes = others + large[1:]
-            return large[:1], True
-        self._writes = others[_MAX_GROUP:] + large
-        return others[:_MAX_GROUP], self._commits_in_thread
+    def _write_in_lane(self, job: _Job) -> None:
+        """Carry out a write that may take long: other writes wait for its commit only."""
+        call, client = job.call, job.client
+        owner = "" if client is None else client.find_owner(is_verified=True)
+        self._submit(
+            self._long_writes, lambda: self._execute_in_lane(call, client), job.done, client, owner
+        )
 
     def _commit_in_thread(self, jobs: list[_Job]) -> None:
         def run() -> None:
@@ -399,12 +389,12 @@ class Scheduler:
         deadline = Deadline(_GROUP_SECONDS, monotonic=self._monotonic)
         try:
             responses = self.engine.execute_together(calls, may_wait=may_wait, deadline=deadline)
-        except (FileBusy, NeedsThread):
+        except FileBusy:
             raise
         except Exception:  # noqa: BLE001 - running each alone shows which of them fails
             return [self._execute(job.call, self.engine.execute_parsed) for job in jobs]
         return [
-            response if isinstance(response, KeyfoldError) else job.call.write_response(response)
+            response if isinstance(response, Exception) else job.call.write_response(response)
             for job, response in zip(jobs, responses, strict=False)
         ]
 
@@ -413,7 +403,10 @@ class Scheduler:
             # They took long. The others are first in the next commit, and this thread is free.
             self._writes = jobs[len(outcomes) :] + self._writes
         for job, outcome in zip(jobs, outcomes, strict=False):
-            job.done(outcome)
+            if isinstance(outcome, NeedsThread):
+                self._write_in_lane(job)
+            else:
+                job.done(outcome)
         if self._commits_in_thread and len(jobs) > 1:
             # Clients that got a response nearly always write again at once. Committing without
             # them would leave two alternating groups, each half as large.
