@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import random
 import sys
@@ -65,10 +66,13 @@ def wire(engine: Engine) -> Iterator[Wire]:
 def send(client: tuple[ServerConnection, FakeTransport], data: bytes) -> bytes:
     """Send data for as long as the server reads; return the rest."""
     connection, transport = client
+    loop = connection._state.scheduler._loop
     sent = 0
     while sent < len(data) and not transport.is_paused and not transport.is_closing():
         connection.data_received(data[sent : sent + READ_BYTES])
         sent += READ_BYTES
+        # After a long read, others get their turn before the next.
+        loop.run_until_complete(asyncio.sleep(0))
     return data[sent:]
 
 

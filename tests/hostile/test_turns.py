@@ -504,3 +504,49 @@ def test_an_update_of_a_long_item_runs_in_a_thread(commits: CommitRecorder) -> N
     assert response.json == {"Attributes": {"n": {"N": "1"}}}
     assert commits.aside == ["UpdateItem"]
     wire.close()
+
+
+def test_others_get_their_turn_after_much_data(engine: Engine) -> None:
+    wire = Wire(engine)
+    client, transport = wire.connect()
+    request = put("long", t={"S": "x" * 300_000})
+    client.data_received(request[:150_000])
+    assert transport.is_paused
+    wire.run_until_idle()
+    assert not transport.is_paused
+    client.data_received(request[150_000:151_000])
+    assert not transport.is_paused
+    client.data_received(request[151_000:])
+    wire.run_until_idle()
+    (response,) = read_responses(transport.written)
+    assert response.status == 200
+    wire.close()
+
+
+def test_others_get_their_turn_while_data_is_discarded(engine: Engine) -> None:
+    wire = Wire(engine)
+    client, transport = wire.connect()
+    client.data_received(b"what is this?\r\n\r\n")
+    for _ in range(3):
+        client.data_received(b"x" * 150_000)
+        assert transport.is_paused
+        wire.run_until_idle()
+        assert not transport.is_paused
+    assert transport.written.startswith(b"HTTP/1.1 400")
+    wire.close()
+
+
+def test_a_busy_loop_lets_a_commit_have_the_interpreter(engine: Engine) -> None:
+    wire = Wire(engine)
+    slept: list[float] = []
+    wire.scheduler._sleep = slept.append
+    wire.scheduler.run_next_turn(lambda: None)
+    wire.run_until_idle()
+    assert slept == []
+    wire.scheduler._is_committing = True
+    for _ in range(10):
+        wire.scheduler.run_next_turn(lambda: None)
+    wire.run_until_idle()
+    # Of the turns of one iteration, one sleeps.
+    assert 1 <= len(slept) < 10
+    wire.close()

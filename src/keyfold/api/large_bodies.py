@@ -25,7 +25,13 @@ SLICE_BYTES = 1 << 15
 MAX_DEPTH = 128
 # The objects and arrays of a body. 16 MB of numbers, one digit each, have 1.7 million.
 MAX_CONTAINERS = 2_000_000
+# A text in an item has at most 400 KB, each of which JSON may write as six bytes.
+MAX_TEXT_BYTES = 5 << 19
 
+_TEXT_TOO_LONG = (
+    "A text of the request has more than 2.5 MB of JSON. An item has at most 400 KB: "
+    "split the text, or store it elsewhere"
+)
 # Strings without a comma between them are names of nested objects, or not JSON.
 _MAX_PARTS = 4 * MAX_DEPTH
 _EXCEPT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -41,7 +47,7 @@ def parse_in_slices(body: bytes) -> Any:
     """Return the JSON of a body, as `parse_body` does; raises SerializationException.
 
     Also raises it for a body that is nested deeper than MAX_DEPTH, or that has more objects and
-    arrays than MAX_CONTAINERS: no valid request has. The time it takes is proportional to the
+    arrays than MAX_CONTAINERS, or a text longer than MAX_TEXT_BYTES: no valid request has. The time it takes is proportional to the
     body's size.
 
     >>> parse_in_slices(b'{"TableName": "Music"}')
@@ -51,9 +57,12 @@ def parse_in_slices(body: bytes) -> Any:
     parser = _SliceParser(body)
     try:
         return parser.parse()
-    except (orjson.JSONDecodeError, SerializationException):
+    except orjson.JSONDecodeError:
         parser.discard()
         raise SerializationException from None
+    except SerializationException as error:
+        parser.discard()
+        raise SerializationException(error.message) from None
     finally:
         _resume_collections()
 
@@ -150,6 +159,8 @@ class _SliceParser:
             if len(parts) > _MAX_PARTS:
                 raise SerializationException
             # A long text.
+            if size > MAX_TEXT_BYTES:
+                raise SerializationException(_TEXT_TOO_LONG)
             size *= 2
         return len(self._body), b"".join(_split_strings(self._body[place:])[::2])
 

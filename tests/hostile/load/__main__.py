@@ -2,10 +2,15 @@
 
     python -m tests.hostile.load [ATTACK …] [--rounds 5] [--seconds 1.0]
 
-For each attack, a server is started, and the polite client measured alone and beside the attacker, in
-turn. The table has the medians of its 99th percentiles and their ratio, the server's peak memory, and how long
-it took from SIGTERM to its exit, under attack. Exits with 1 if a target is missed. On a busy machine, a ratio
-may be missed for other reasons: repeat that attack with more rounds.
+For each attack, a server is started, and the polite client measured in turn: alone, beside an ordinary
+neighbour, and beside the attacker. The table has the medians of its 99th percentiles, the server's peak memory, and
+how long it took from SIGTERM to its exit, under attack. Exits with 1 if a target is missed. On a busy machine, a
+ratio may be missed for other reasons: repeat that attack with more rounds.
+
+The target is three times the usual latency. Alone on a server is not how clients usually are: whoever shares one
+waits for requests of others, at least for those that are being carried out. So the usual latency is that beside
+a neighbour who keeps the server busy without meaning any harm (`neighbour.py`), and an attacker must not be three
+times as bad as that. The ratio to the latency alone is printed, too: it is what remains to be gained.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from keyfold.wire.server import Limits
 from tests.hostile.load.attacks import ATTACKS, MIB
 from tests.hostile.load.data import fill
 from tests.hostile.load.polite import PoliteClient
-from tests.hostile.load.processes import TLS, attacking, serving
+from tests.hostile.load.processes import TLS, attacking, neighbouring, serving
 
 MOST_RATIO = 3.0
 MOST_STOP_SECONDS = 5.0
@@ -40,6 +45,7 @@ class Result:
 
     name: str
     alone_ms: float
+    neighbour_ms: float
     beside_ms: float
     idle_mib: float
     peak_mib: float
@@ -49,7 +55,8 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        return self.beside_ms / self.alone_ms
+        """How many times the latency beside an ordinary neighbour it is."""
+        return self.beside_ms / self.neighbour_ms
 
     @property
     def misses(self) -> list[str]:
@@ -75,9 +82,13 @@ def run(name: str, path: Path, *, rounds: int, seconds: float) -> Result:
         polite.measure(seconds / 2)
         idle = server.find_peak_mib()
         alone: list[float] = []
+        neighbour: list[float] = []
         beside: list[float] = []
         for _ in range(rounds):
             alone.append(polite.measure(seconds))
+            with neighbouring(server.address, tls=kind.tls):
+                time.sleep(_WARM_UP_SECONDS)
+                neighbour.append(polite.measure(seconds))
             with attacking(name, server.address):
                 time.sleep(_WARM_UP_SECONDS)
                 beside.append(polite.measure(seconds))
@@ -91,6 +102,7 @@ def run(name: str, path: Path, *, rounds: int, seconds: float) -> Result:
         return Result(
             name,
             statistics.median(alone) * 1_000,
+            statistics.median(neighbour) * 1_000,
             statistics.median(beside) * 1_000,
             idle,
             peak,
@@ -108,7 +120,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.0)
     arguments = parser.parse_args()
     names = arguments.attacks or list(ATTACKS)
-    print(f"{'':26}{'p99 alone':>10}{'beside':>10}{'ratio':>7}{'peak':>9}{'SIGTERM':>9}")
+    print(
+        f"{'p99':26}{'alone':>10}{'neighbour':>10}{'attacker':>10}{'ratio':>7}{'to alone':>9}"
+        f"{'peak':>9}{'SIGTERM':>9}"
+    )
     missed = False
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +131,8 @@ def main() -> int:
             fill(path)
             result = run(name, path, rounds=arguments.rounds, seconds=arguments.seconds)
         print(
-            f"{name:26}{result.alone_ms:>7.2f} ms{result.beside_ms:>7.2f} ms{result.ratio:>7.1f}"
+            f"{name:26}{result.alone_ms:>7.2f} ms{result.neighbour_ms:>7.2f} ms"
+            f"{result.beside_ms:>7.2f} ms{result.ratio:>7.1f}{result.beside_ms / result.alone_ms:>9.1f}"
             f"{result.peak_mib:>5.0f} MiB{result.stop_seconds:>7.2f} s  {', '.join(result.misses)}",
             flush=True,
         )
@@ -124,7 +140,7 @@ def main() -> int:
             print(f"{'':26}answers by status: {dict(result.statuses)}")
         missed = missed or bool(result.misses)
     print(
-        f"targets: a ratio of {MOST_RATIO:g}, {MOST_MIB:.0f} MiB more than at the start, "
+        f"targets: {MOST_RATIO:g} times the latency beside an ordinary neighbour, {MOST_MIB:.0f} MiB more than at the start, "
         f"{MOST_STOP_SECONDS:g} s"
     )
     return 1 if missed else 0

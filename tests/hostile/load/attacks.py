@@ -17,6 +17,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple, NoReturn
 
 from tests.hostile.load.data import LISTS, TABLE
+from tests.hostile.load.neighbour import NICENESS
 from tests.unit.wire.server.http import ask, head, write_request
 
 Address = tuple[str, int]
@@ -24,7 +25,6 @@ Attack = Callable[[Address], NoReturn]
 
 KIB, MIB = 1 << 10, 1 << 20
 _TIMEOUT_SECONDS = 30.0
-_NICENESS = 10
 
 
 class Kind(NamedTuple):
@@ -277,7 +277,7 @@ def main() -> None:
     """Run the attack that the arguments name, on a host and port."""
     name, host, port = sys.argv[1:]
     # The polite client goes first on the processor: it is the server that is measured.
-    os.nice(_NICENESS)
+    os.nice(NICENESS)
     ATTACKS[name].run((host, int(port)))
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -78,19 +78,27 @@ def serving(path: Path, *, descriptors: int | None, tls: bool) -> Generator[Serv
         process.wait()
 
 
-@contextmanager
-def attacking(name: str, address: tuple[str, int]) -> Generator[None]:
+def attacking(name: str, address: tuple[str, int]) -> AbstractContextManager[None]:
     """Run an attack as a process."""
     assert name in ATTACKS
     host, port = address
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.hostile.load.attacks", name, host, str(port)],
-        cwd=ROOT,
-    )
+    return _running("tests.hostile.load.attacks", name, host, str(port))
+
+
+def neighbouring(address: tuple[str, int], *, tls: bool) -> AbstractContextManager[None]:
+    """Run an ordinary neighbour as a process."""
+    host, port = address
+    certificates = [f"{TLS}/cert.pem"] if tls else []
+    return _running("tests.hostile.load.neighbour", host, str(port), *certificates)
+
+
+@contextmanager
+def _running(module: str, *arguments: str) -> Generator[None]:
+    process = subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=ROOT)
     try:
         yield
         if process.poll() is not None:
-            raise RuntimeError(f"the attack ended with {process.returncode}: {name}")
+            raise RuntimeError(f"{module} ended with {process.returncode}: {arguments}")
     finally:
         process.kill()
         process.wait()

@@ -115,7 +115,20 @@ def test_too_many_objects_and_arrays_are_refused() -> None:
         parse_in_slices(b"[" + b"[]," * MAX_CONTAINERS + b"0]")
 
 
-def test_a_text_may_have_any_length_and_any_brackets() -> None:
+def test_a_text_longer_than_any_item_allows_is_refused() -> None:
+    # The longest text of an item, in the longest way to write it.
+    longest = b'{"a":"' + rb"\u0041" * 400 * 1_024 + b'"}'
+    assert parse_in_slices(longest) == {"a": "A" * 400 * 1_024}
+    for text in (
+        b'{"a":"' + b"x" * (8 << 20) + b'"}',
+        b'"' + b"x" * (8 << 20),
+        b"[0," + b"1" * (8 << 20),
+    ):
+        with pytest.raises(SerializationException, match=r"more than 2\.5 MB"):
+            parse_in_slices(text)
+
+
+def test_a_text_may_have_any_brackets() -> None:
     value = {"a": '[{"' * 100_000, "b": [1, "]" * 100_000]}
     assert parse_in_slices(orjson.dumps(value)) == value
 

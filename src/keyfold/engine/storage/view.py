@@ -36,9 +36,9 @@ from keyfold.engine.storage.statements import (
 from keyfold.values import hash_row_key
 
 # A few rows are fastest read in one step. An item has up to 400 KB, so these are 13 MB at most; after
-# more than 1 MB, the rows of that table are counted while they are read.
+# more than 256 KB, the rows of that table are counted while they are read.
 ROWS_AT_ONCE = 32
-_BYTES_AT_ONCE = 1 << 20
+_BYTES_AT_ONCE = 1 << 18
 LAST_SEQUENCE = (1 << 63) - 1
 # The fields of a row without index columns: its key, value and size.
 _PLAIN_FIELDS = 3

@@ -42,7 +42,7 @@ class AccessLog:
             "status": answer.status,
             "error": answer.error,
             "milliseconds": round(seconds * 1000, 3),
-            "request_bytes": len(request.body),
+            "request_bytes": request.body_bytes,
             "response_bytes": len(answer.body),
             "request_id": request_id,
         }

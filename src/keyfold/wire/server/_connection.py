@@ -35,6 +35,8 @@ from keyfold.wire.server._requests import (
 from keyfold.wire.server._scheduler import INLINE_READS, Outcome
 from keyfold.wire.server._state import PreparedRequest, ServerState
 
+# A read that took a thread as long as this was certainly more than an event loop may do.
+_LONG_READ_SECONDS = 0.01
 _TOO_MANY = "Too many requests are waiting"
 
 
@@ -117,8 +119,13 @@ class ServerConnection(RequestInput):
         return self._is_answering or bool(self._backlog) or self._output.is_stalled
 
     def on_message_complete(self) -> None:
-        parser, received = self._parser, self._body
-        body = bytes(received) if isinstance(received, bytearray) else received
+        parser, body = self._parser, self._body
+        received = None
+        if not isinstance(body, bytes):
+            if len(body) < LARGE_BODY_BYTES:
+                body = body.join()
+            else:
+                received, body = body, b""
         method, url, headers = parser.get_method(), self._url, self._headers
         keeps_alive = parser.should_keep_alive()
         self._forget_body()
@@ -139,6 +146,7 @@ class ServerConnection(RequestInput):
             or is_busy
             or not keeps_alive
             or len(body) >= LEAST_REQUEST_BYTES
+            or received is not None
             or b"origin" in headers
             or not state.reads_inline
             or (not is_prompt and self._is_turn_over())
@@ -163,7 +171,9 @@ class ServerConnection(RequestInput):
                 self._write_response(outcome, headers)
                 return
             needs_thread = outcome is not None
-        request = HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
+        request = HttpRequest(
+            method, url, headers, body, keeps_alive, operation, self._repeated, received
+        )
         if is_direct and operation is not None:
             call = WireCall(operation, body, AMZ_JSON)
             call.runs_aside = needs_thread
@@ -242,7 +252,7 @@ class ServerConnection(RequestInput):
         self._request = request
         if state.is_watched:
             self._started = state.monotonic()
-        if len(request.body) < LEAST_REQUEST_BYTES and b"content-encoding" not in request.headers:
+        if request.body_bytes < LEAST_REQUEST_BYTES and b"content-encoding" not in request.headers:
             self._run(state.prepare(request))
         else:
             self._begin_large(request)
@@ -250,7 +260,7 @@ class ServerConnection(RequestInput):
     def _begin_large(self, request: HttpRequest) -> None:
         """Begin a request when there is room for what it becomes when it is decoded and parsed."""
         memory = self._state.memory
-        size = len(request.body)
+        size = request.body_bytes
         is_small = size < LARGE_BODY_BYTES
         if b"content-encoding" in request.headers:
             size = min(find_most_decoded(size), self._state.limits.body_bytes)
@@ -291,7 +301,9 @@ class ServerConnection(RequestInput):
         call, request = self._call, self._request
         assert call is not None and request is not None  # noqa: PT018 - set by `_begin`
         if isinstance(outcome, bytes):
-            self._reads_long = call.runs_aside and len(outcome) >= LARGE_BODY_BYTES
+            self._reads_long = call.runs_aside and (
+                len(outcome) >= LARGE_BODY_BYTES or self.spent_seconds >= _LONG_READ_SECONDS
+            )
             if self._state.metrics is not None and call.consumed is not None:
                 self._state.metrics.note_capacity(call.operation, call.consumed)
             self._answer(answer_call(call, outcome, request.headers))
@@ -320,8 +332,11 @@ class ServerConnection(RequestInput):
         keeps_alive = request.keeps_alive and not state.is_stopping
         if not self._transport.is_closing():
             has_body = request.method != b"HEAD"
-            data = state.writer.write(answer, keeps_alive=keeps_alive, has_body=has_body)
-            self._output.write(data, state.now)
+            is_large = has_body and len(answer.body) >= LARGE_BODY_BYTES
+            data = state.writer.write(
+                answer, keeps_alive=keeps_alive, has_body=has_body and not is_large
+            )
+            self._output.write(data, state.now, answer.body if is_large else b"")
         if state.is_watched:
             operation = "" if self._call is None else self._call.operation
             state.note(self.peer, operation, request, answer, state.monotonic() - self._started)

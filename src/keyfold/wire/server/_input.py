@@ -11,6 +11,7 @@ from typing import cast
 import httptools
 
 from keyfold.wire.server._answers import Answer, answer_denied, answer_plain, answer_unavailable
+from keyfold.wire.server._bodies import ReceivedBody
 from keyfold.wire.server._memory import ConnectionMemory
 from keyfold.wire.server._requests import Headers, HttpRequest
 from keyfold.wire.server._state import ServerState
@@ -30,6 +31,9 @@ NO_ROOM = "Too many large requests are in progress"
 _UNSLICED_BYTES = 4_096
 # About a millisecond's work, if it consists of the shortest requests.
 _SLICE_BYTES = 1_024
+# After so much from one connection, others get their turn before more is read from it: some event loops read
+# several megabytes at once, as long as there are any.
+_TURN_BYTES = 1 << 17
 # What a request takes while it waits, beside its body and the bytes of its head; and each header.
 _REQUEST_BYTES = 1_024
 _HEADER_BYTES = 160
@@ -53,7 +57,7 @@ def find_waiting_bytes(request: HttpRequest) -> int:
     """Return about how much memory a request takes while it waits."""
     headers = request.repeated or request.headers.items()
     head_bytes = len(request.url) + sum(len(name) + len(value) for name, value in headers)
-    return _REQUEST_BYTES + head_bytes + _HEADER_BYTES * len(headers) + len(request.body)
+    return _REQUEST_BYTES + head_bytes + _HEADER_BYTES * len(headers) + request.body_bytes
 
 
 class StopParsing(Exception):
@@ -130,9 +134,8 @@ class RequestInput(asyncio.Protocol):
         # Whether the request being received is the first in the data that arrived last.
         self._is_prompt = False
         self._url = b""
-        # The body, as far as it has been received: the first part as it is, more of them in one
-        # bytearray, since many short ones would take more than their bytes.
-        self._body: bytes | bytearray = b""
+        # The body, as far as it has been received: the first part as it is.
+        self._body: bytes | ReceivedBody = b""
         self._body_bytes = 0
         # How much of it is counted, and up to which size it need not be.
         self._held_body_bytes = 0
@@ -161,6 +164,8 @@ class RequestInput(asyncio.Protocol):
             self._discarded += len(data)
             if self._discarded > _DISCARDED_BYTES:
                 self._transport.abort()
+            elif len(data) >= _TURN_BYTES:
+                self._pause_for_others()
             return
         self._turn_ends = 0.0
         if self.is_receiving:
@@ -176,6 +181,8 @@ class RequestInput(asyncio.Protocol):
             # Some transports still deliver what they had read when reading was paused.
             whole = self._take_unparsed() + data if self._unparsed else data
             self._parse_in_slices(memoryview(whole))
+            if len(data) >= _TURN_BYTES and not self._is_paused:
+                self._pause_for_others()
 
     def _parse(self, data: bytes | memoryview) -> None:
         if self._head_bytes < 0:
@@ -258,6 +265,13 @@ class RequestInput(asyncio.Protocol):
         if not self._is_paused and self._discarded is None:
             self._is_paused = True
             self._transport.pause_reading()
+
+    def _pause_for_others(self) -> None:
+        """Read on in the loop's next iteration."""
+        if not self._is_paused and not self._transport.is_closing():
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._state.scheduler.run_next_turn(self._begin_reading)
 
     def _read_on(self) -> None:
         """Parse what was kept, and read more, unless enough is held."""
@@ -349,10 +363,10 @@ class RequestInput(asyncio.Protocol):
         self._body_bytes = size
         if received == 0:
             self._body = body
-        elif self._body.__class__ is bytes:
-            self._body = bytearray(self._body + body)
-        else:
-            self._body += body
+            return
+        if isinstance(self._body, bytes):
+            self._body = ReceivedBody(self._body)
+        self._body.append(body)
 
     def _hold_body(self, size: int) -> None:
         """Count a body of some size; refuse it if it is too large, or if there is no room for it."""

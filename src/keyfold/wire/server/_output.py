@@ -44,13 +44,16 @@ class ConnectionOutput:
         self._transport = transport
         transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
 
-    def write(self, data: bytes, now: float) -> None:
-        """Send an answer; the caller sends no other one while there is unsent data."""
-        if len(data) <= _PIECE_BYTES:
-            self._transport.write(data)
+    def write(self, data: bytes, now: float, large_body: bytes = b"") -> None:
+        """Send an answer; the caller sends no other one while there is unsent data.
+
+        A large body is given by itself, since putting the two together would copy it.
+        """
+        self._transport.write(data)
+        if not large_body:
             return
-        self._unsent = memoryview(data)
-        self._held_bytes = len(data)
+        self._unsent = memoryview(large_body)
+        self._held_bytes = len(large_body)
         self._memory.hold_anyway(self._held_bytes)
         # The client has to read the whole answer in time, not each of its pieces.
         self.stalled_since = now

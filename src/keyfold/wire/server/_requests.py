@@ -26,6 +26,7 @@ from keyfold.wire.server._answers import (
     answer_plain,
 )
 from keyfold.wire.server._authorization import find_authorization_fault
+from keyfold.wire.server._bodies import ReceivedBody
 from keyfold.wire.server._encodings import (
     LEAST_BYTES,
     LEAST_REQUEST_BYTES,
@@ -73,6 +74,19 @@ class HttpRequest(NamedTuple):
     operation: str | None
     # All headers in the order received, if one is repeated; only kept if signatures are verified.
     repeated: Sequence[tuple[bytes, bytes]] = ()
+    # The body, if it is large: `body` is empty until `join_body`, which is for a thread.
+    received: ReceivedBody | None = None
+
+    @property
+    def body_bytes(self) -> int:
+        """The size of the body."""
+        return len(self.body) if self.received is None else len(self.received)
+
+    def join_body(self) -> HttpRequest:
+        """Return the request with its body in one piece."""
+        if self.received is None:
+            return self
+        return self._replace(body=self.received.join(), received=None)
 
 
 class WireCall:
@@ -309,7 +323,7 @@ def _name_host(body: bytes, headers: Headers) -> bytes:
 
 def offer_compression(answer: Answer, request: HttpRequest) -> Answer:
     """Tell the client, after a large request, that it may compress the next ones (RFC 7694)."""
-    if len(request.body) < LEAST_REQUEST_BYTES or b"content-encoding" in request.headers:
+    if request.body_bytes < LEAST_REQUEST_BYTES or b"content-encoding" in request.headers:
         return answer
     return answer._replace(headers=answer.headers + b"Accept-Encoding: gzip, deflate\r\n")
 

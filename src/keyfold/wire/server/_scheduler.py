@@ -53,6 +53,10 @@ _GATHER_SECONDS = 0.000_2
 # `_UNSHARED_READS` reads do not hold one.
 _MIN_HELD_READS = 3
 _UNSHARED_READS = 50
+# A loop that is always busy gives the interpreter up and takes it back before a thread that waits for it
+# wakes up. So it sleeps for a moment between turns, so often at most, while a commit is under way.
+_YIELD_SECONDS = 0.000_05
+_YIELD_EVERY_SECONDS = 0.001
 _DRAIN_SECONDS = 0.001
 # How long `close` waits for threads whose work cannot be cancelled.
 _JOIN_SECONDS = 1.0
@@ -149,7 +153,10 @@ class Scheduler:
         self.memory: ServerMemory | None = None
         self._is_holding = False
         self._held_reads = self._unshared_reads = 0
-        self._is_flushing = False
+        # Whether a group of writes is being committed, and whether that is done in a thread.
+        self._is_flushing = self._is_committing = False
+        self._yielded_at = 0.0
+        self._sleep: Callable[[float], None] = time.sleep
         self._searches = Lane("keyfold-operations", _SEARCH_THREADS)
         self._metadata = Lane("keyfold-metadata", _METADATA_THREADS)
         self._answers = Lane("keyfold-answers", _ANSWER_THREADS)
@@ -244,9 +251,17 @@ class Scheduler:
 
         def run() -> None:
             self._others_waiting -= 1
+            if self._is_committing:
+                self._yield_to_commit()
             work()
 
         self._loop.call_soon(run)
+
+    def _yield_to_commit(self) -> None:
+        now = self._loop.time()
+        if now - self._yielded_at >= _YIELD_EVERY_SECONDS:
+            self._yielded_at = now
+            self._sleep(_YIELD_SECONDS)
 
     def _submit(
         self,
@@ -381,6 +396,7 @@ class Scheduler:
             outcomes = self._execute_together(jobs, may_wait=True)
             self._loop.call_soon_threadsafe(self._finish, jobs, outcomes)
 
+        self._is_committing = True
         self._committer.submit(run)
 
     def _execute_together(self, jobs: list[_Job], *, may_wait: bool) -> list[Outcome]:
@@ -399,6 +415,7 @@ class Scheduler:
         ]
 
     def _finish(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
+        self._is_committing = False
         if len(outcomes) < len(jobs):
             # They took long. The others are first in the next commit, and this thread is free.
             self._writes = jobs[len(outcomes) :] + self._writes
