@@ -296,3 +296,62 @@ def test_closing_ends_the_wait_for_another_process(tmp_path: Path) -> None:
         thread.join()
         other.close()
     assert len(errors) == 1
+
+
+def test_operations_that_share_a_turn_compute_one_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turn, done = threading.Lock(), list[str]()
+    first, second = Deadline(10.0, turn=turn), Deadline(10.0, turn=turn)
+
+    def pause(_: Deadline) -> None:
+        assert not turn.locked()
+        with second.computing():
+            assert turn.locked()
+            done.append("second")
+
+    monkeypatch.setattr(Deadline, "pause", pause)
+    with first.computing():
+        assert turn.locked()
+        first.pass_turn()
+        assert turn.locked()
+        done.append("first")
+    assert not turn.locked()
+    assert done == ["second", "first"]
+
+
+def test_an_operation_without_a_turn_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Deadline) -> None:
+        raise AssertionError("it paused")
+
+    monkeypatch.setattr(Deadline, "pause", fail)
+    for deadline in (NO_DEADLINE, Deadline(10.0)):
+        with deadline.computing():
+            deadline.pass_turn()
+
+
+def test_a_filter_passes_its_turn_after_each_slice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turn, passed = threading.Lock(), list[bool]()
+
+    def pause(_: Deadline) -> None:
+        passed.append(turn.locked())
+
+    monkeypatch.setattr(Deadline, "pause", pause)
+    words = [f"contains(t, :v{number})" for number in range(90)]
+    query = {
+        "TableName": TABLE,
+        "FilterExpression": " OR ".join(words),
+        "ExpressionAttributeValues": {f":v{number}": {"S": "no"} for number in range(90)},
+    }
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        make_table(engine)
+        for number in range(10):
+            item = {"pk": {"S": str(number)}, "t": {"S": "x" * 50_000}}
+            engine.execute("PutItem", {"TableName": TABLE, "Item": item})
+        page = engine.execute_parsed("Scan", query, Deadline(10.0, turn=turn))
+    assert page["ScannedCount"] == 10
+    # Each item is more than a slice: 50 KB times 90 operands.
+    assert passed == [False] * 10
+    assert not turn.locked()

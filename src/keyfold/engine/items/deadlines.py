@@ -4,12 +4,18 @@ A server gives one to each operation that it runs in a thread; a program that ca
 waits as long as it takes. Operations look at their deadline between slices of their work. A page of
 Query, Scan or SELECT then ends early, with a LastEvaluatedKey. What cannot be answered in part, such
 as a vector search, raises InternalServerError, after which DynamoDB's clients try again.
+
+Operations whose deadlines share a `turn` compute one at a time: each has it for a slice. Threads that compute at
+the same time hand the interpreter to each other, and the event loop, which waits for it as well, may wait for
+long.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from keyfold.errors import InternalServerError
 
@@ -35,7 +41,7 @@ class Deadline:
     True
     """
 
-    __slots__ = ("_ends_at", "_is_cancelled", "_monotonic", "_seconds")
+    __slots__ = ("_ends_at", "_is_cancelled", "_monotonic", "_seconds", "_turn")
 
     def __init__(
         self,
@@ -43,8 +49,9 @@ class Deadline:
         *,
         monotonic: Callable[[], float] = time.monotonic,
         is_cancelled: Callable[[], bool] = _never,
+        turn: threading.Lock | None = None,
     ) -> None:
-        self._seconds = seconds
+        self._seconds, self._turn = seconds, turn
         self._monotonic, self._is_cancelled = monotonic, is_cancelled
         self._ends_at = monotonic() + seconds
 
@@ -55,6 +62,23 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the time has passed, or the operation was cancelled."""
         return self._is_cancelled() or self._monotonic() >= self._ends_at
+
+    @contextmanager
+    def computing(self) -> Generator[None]:
+        """In the block, no other operation with the same turn computes. It must not wait for anything."""
+        if self._turn is None:
+            yield
+            return
+        with self._turn:
+            yield
+
+    def pass_turn(self) -> None:
+        """Let another operation compute, between two slices of a `computing` block."""
+        turn = self._turn
+        if turn is not None:
+            turn.release()
+            self.pause()
+            turn.acquire()
 
     def pause(self) -> None:
         """Let other threads take what they wait for: the interpreter, or the right to commit."""

@@ -192,7 +192,8 @@ def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[byt
         page.last = values[-1]
     found, loads = values, orjson.loads
     if holds is not None and page.scanned_bytes * weight > LITTLE_WORK:
-        found = _filter_in_slices(query, holds, page, values, sizes)
+        with page.deadline.computing():
+            found = _filter_in_slices(query, holds, page, values, sizes)
     elif holds is not None:
         found = [value for value in values if holds(loads(value))]
     if query.table.monitor is not None:
@@ -222,6 +223,7 @@ def _filter_in_slices(
             break
         if work_left <= looks_at:
             looks_at = work_left - SLICE_WORK
+            page.deadline.pass_turn()
     page.work_left = work_left
     return found
 

@@ -10,13 +10,13 @@ _PART_BYTES = 1 << 16
 class ReceivedBody:
     """A body of which more than one part has arrived.
 
-    Appending copies at most a part, however large the body is. `join` copies all of it, without the
+    Appending copies at most a part, however large the body is. `take` copies all of it, without the
     interpreter's lock if it has more than a megabyte: that is how bytes are joined.
 
     >>> body = ReceivedBody(b"some")
     >>> body.append(b" bytes")
-    >>> len(body), body.join()
-    (10, b'some bytes')
+    >>> len(body), body.take(), len(body)
+    (10, b'some bytes', 10)
     """
 
     __slots__ = ("_gathered", "_parts", "_size_bytes")
@@ -46,7 +46,8 @@ class ReceivedBody:
             self._parts.append(bytes(self._gathered))
             self._gathered = bytearray()
 
-    def join(self) -> bytes:
-        """Return the whole body."""
+    def take(self) -> bytes:
+        """Return the whole body, and keep nothing but its size; for a thread, if it is large."""
         self._end_gathering()
-        return b"".join(self._parts)
+        parts, self._parts = self._parts, []
+        return b"".join(parts)

@@ -123,7 +123,7 @@ class ServerConnection(RequestInput):
         received = None
         if not isinstance(body, bytes):
             if len(body) < LARGE_BODY_BYTES:
-                body = body.join()
+                body = body.take()
             else:
                 received, body = body, b""
         method, url, headers = parser.get_method(), self._url, self._headers
@@ -252,10 +252,14 @@ class ServerConnection(RequestInput):
         self._request = request
         if state.is_watched:
             self._started = state.monotonic()
-        if request.body_bytes < LEAST_REQUEST_BYTES and b"content-encoding" not in request.headers:
-            self._run(state.prepare(request))
-        else:
+        if (
+            len(request.body) >= LEAST_REQUEST_BYTES
+            or request.received is not None
+            or b"content-encoding" in request.headers
+        ):
             self._begin_large(request)
+        else:
+            self._run(state.prepare(request))
 
     def _begin_large(self, request: HttpRequest) -> None:
         """Begin a request when there is room for what it becomes when it is decoded and parsed."""
@@ -332,11 +336,12 @@ class ServerConnection(RequestInput):
         keeps_alive = request.keeps_alive and not state.is_stopping
         if not self._transport.is_closing():
             has_body = request.method != b"HEAD"
-            is_large = has_body and len(answer.body) >= LARGE_BODY_BYTES
-            data = state.writer.write(
-                answer, keeps_alive=keeps_alive, has_body=has_body and not is_large
-            )
-            self._output.write(data, state.now, answer.body if is_large else b"")
+            if len(answer.body) < LARGE_BODY_BYTES or not has_body:
+                data = state.writer.write(answer, keeps_alive=keeps_alive, has_body=has_body)
+                self._output.write(data, state.now)
+            else:
+                data = state.writer.write(answer, keeps_alive=keeps_alive, has_body=False)
+                self._output.write(data, state.now, answer.body)
         if state.is_watched:
             operation = "" if self._call is None else self._call.operation
             state.note(self.peer, operation, request, answer, state.monotonic() - self._started)

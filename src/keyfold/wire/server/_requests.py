@@ -83,10 +83,9 @@ class HttpRequest(NamedTuple):
         return len(self.body) if self.received is None else len(self.received)
 
     def join_body(self) -> HttpRequest:
-        """Return the request with its body in one piece."""
-        if self.received is None:
-            return self
-        return self._replace(body=self.received.join(), received=None)
+        """Return a request that has `received` with its body in one piece."""
+        assert self.received is not None  # or the caller has the body
+        return self._replace(body=self.received.take(), received=None)
 
 
 class WireCall:
@@ -323,7 +322,8 @@ def _name_host(body: bytes, headers: Headers) -> bytes:
 
 def offer_compression(answer: Answer, request: HttpRequest) -> Answer:
     """Tell the client, after a large request, that it may compress the next ones (RFC 7694)."""
-    if request.body_bytes < LEAST_REQUEST_BYTES or b"content-encoding" in request.headers:
+    is_small = len(request.body) < LEAST_REQUEST_BYTES and request.received is None
+    if is_small or b"content-encoding" in request.headers:
         return answer
     return answer._replace(headers=answer.headers + b"Accept-Encoding: gzip, deflate\r\n")
 

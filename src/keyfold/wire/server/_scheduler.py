@@ -162,6 +162,8 @@ class Scheduler:
         self._answers = Lane("keyfold-answers", _ANSWER_THREADS)
         self._long_writes = Lane("keyfold-writes", _WRITE_THREADS)
         self._lanes = (self._searches, self._metadata, self._answers, self._long_writes)
+        # Held by the thread of a lane that computes.
+        self._compute_turn = threading.Lock()
         self._committer = _Committer()
 
     @property
@@ -315,7 +317,12 @@ class Scheduler:
         def is_cancelled() -> bool:
             return self._is_cancelled or (client is not None and client.is_gone)
 
-        deadline = Deadline(self._run_seconds, monotonic=self._monotonic, is_cancelled=is_cancelled)
+        deadline = Deadline(
+            self._run_seconds,
+            monotonic=self._monotonic,
+            is_cancelled=is_cancelled,
+            turn=self._compute_turn,
+        )
         execute: Execute = self._service.execute_parsed
         if self.engine is not None:
             execute = partial(self.engine.execute_parsed, deadline=deadline)

@@ -143,7 +143,8 @@ class ServerState:
     def prepare(self, request: HttpRequest) -> PreparedRequest:
         """Read a request, authorize it and parse it; it may run in a thread."""
         try:
-            request = request.join_body()
+            if request.received is not None:
+                request = request.join_body()
             call = read_call(request, self.limits.body_bytes, is_gated=self.gate is not None)
         except Exception as error:  # noqa: BLE001 - the server keeps running, and refuses the call
             return PreparedRequest(None, answer_exception("a request", error))
