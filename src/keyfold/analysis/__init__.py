@@ -14,7 +14,14 @@ from keyfold.analysis.profiles import (
 )
 from keyfold.analysis.samples import SampleData, find_sample, sample_database
 from keyfold.analysis.scratch import RecordedCall, ScratchTable
-from keyfold.analysis.workload import CostSettings, PatternUse, Workload, read_workload, use_alike
+from keyfold.analysis.workload import (
+    CostSettings,
+    PatternUse,
+    Workload,
+    find_same_partitions,
+    read_workload,
+    use_alike,
+)
 
 __all__ = [
     "CostSettings",
@@ -26,6 +33,7 @@ __all__ = [
     "ScratchTable",
     "TableProfile",
     "Workload",
+    "find_same_partitions",
     "find_sample",
     "profile_table",
     "read_workload",

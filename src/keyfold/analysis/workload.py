@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -123,20 +123,33 @@ def read_workload(table: Table, file: Path | None = None) -> Workload:
     return Workload(patterns, volumes, reader.read_settings(document), str(given))
 
 
-def use_alike(own: Workload, model: Workload) -> Workload:
+def find_same_partitions(table: Table, model: Table) -> frozenset[str]:
+    """Return the entities that two tables partition by the same fields."""
+    return frozenset(
+        name
+        for name, schema in table.entities.items()
+        if name in model.entities
+        and set(schema.partition.fields) == set(model.entities[name].partition.fields)
+    )
+
+
+def use_alike(own: Workload, model: Workload, *, same_partitions: Container[str] = ()) -> Workload:
     """Return the workload of a table that is used as another one is, to compare the two.
 
     How often things happen and how many there are does not depend on the design: for patterns and
     entities of the same name, rates, peaks, skews, numbers of items and growth are those of
     `model`, and so are the settings. Sizes, items of a partition and arguments are a table's own,
-    where it has any.
+    where it has any. If it does not say how many items are in a partition, entities of
+    `same_partitions` have as many as in `model`.
     """
     patterns = {
         name: _use_alike(use, model.patterns[name]) if name in model.patterns else use
         for name, use in own.patterns.items()
     }
     volumes = {
-        name: _count_alike(volume, model.volumes[name]) if name in model.volumes else volume
+        name: _count_alike(volume, model.volumes[name], name in same_partitions)
+        if name in model.volumes
+        else volume
         for name, volume in own.volumes.items()
     }
     return Workload(patterns, volumes, model.settings, own.source)
@@ -148,12 +161,13 @@ def _use_alike(own: PatternUse, model: PatternUse) -> PatternUse:
     return replace(model, arguments={**model.arguments, **own.arguments})
 
 
-def _count_alike(own: Volume, model: Volume) -> Volume:
+def _count_alike(own: Volume, model: Volume, is_partitioned_alike: bool) -> Volume:  # noqa: FBT001 - passed on
+    is_unknown = own.per_partition is None and is_partitioned_alike
     return Volume(
         own.items if model.items is None else model.items,
         own.growth if model.growth is None else model.growth,
         model.bytes if own.bytes is None else own.bytes,
-        own.per_partition,
+        model.per_partition if is_unknown else own.per_partition,
     )
 
 

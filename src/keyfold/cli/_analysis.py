@@ -20,6 +20,12 @@ WorkloadFile = Annotated[
         metavar="FILE",
     ),
 ]
+PricesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices", help="A TOML file of prices; by default those of us-east-1.", metavar="FILE"
+    ),
+]
 SampleUrl = Annotated[
     str | None,
     typer.Option(

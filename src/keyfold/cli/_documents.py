@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from keyfold.cli._choices import DocumentFormat
+from keyfold.cli._output_files import report_unwritable
 from keyfold.export.documents import DesignDocument, write_html, write_markdown
 
 _HTML = (".html", ".htm")
@@ -55,12 +54,9 @@ def list_pictures(document: DesignDocument, folder: Path) -> list[DocumentFile]:
 def save(files: Sequence[DocumentFile]) -> None:
     """Write files; raises BadParameter if that is not possible."""
     for file in files:
-        try:
+        with report_unwritable(file.path):
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_text(file.text, "utf-8")
-        except OSError as error:
-            fact = f"{file.path} cannot be written: {error.strerror}."
-            raise typer.BadParameter(fact) from None
 
 
 def find_stale(files: Sequence[DocumentFile]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._export_files import ExportFile, write_export
 from keyfold.cli._options import TableArgument, TableOption
+from keyfold.cli._output_files import OutputFile, write_output
 
 if TYPE_CHECKING:
     # Imported when a command runs, so that --help does not load the model.
@@ -43,7 +43,7 @@ def iam(
     table: TableOption = None,
     region: Annotated[str, typer.Option(help="The region in ARNs; * matches any.")] = "*",
     account: Annotated[str, typer.Option(help="The account in ARNs; * matches any.")] = "*",
-    output: ExportFile = None,
+    output: OutputFile = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the policy and its gaps as one JSON object.")
     ] = False,
@@ -67,7 +67,7 @@ def iam(
     document = _join(exports)
     text = json.dumps(document, indent=2, ensure_ascii=False)
     if output is not None:
-        write_export(output, f"{text}\n")
+        write_output(output, f"{text}\n")
     if as_json:
         gaps = [_to_json(name, gap) for name, export in exports.items() for gap in export.gaps]
         print(json.dumps({"policy": document, "gaps": gaps}, indent=2, ensure_ascii=False))

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._analysis import SampleUrl, WorkloadFile, make_profile
+from keyfold.cli._analysis import PricesFile, SampleUrl, WorkloadFile, make_profile
 from keyfold.cli._options import AsJson, OneTableArgument, TableOption
+from keyfold.cli._output_files import write_output
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the model.
     from rich.console import Console
 
-    from keyfold.analysis import Workload
+    from keyfold.analysis import TableProfile
     from keyfold.analysis.cost import CostComparison, CostReport, PatternCost, Prices
 
 EXAMPLES = (
@@ -32,10 +33,7 @@ def cost(
     *,
     table: TableOption = None,
     workload: WorkloadFile = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file of prices; by default those of us-east-1.", metavar="FILE"),
-    ] = None,
+    prices: PricesFile = None,
     sample: SampleUrl = None,
     compare: Annotated[
         str | None,
@@ -67,7 +65,7 @@ def cost(
     report = report_cost(make_profile(find_table(name, table), workload, sample), known)
     compared = None
     if compare is not None:
-        compared = compare_costs(report, _price_alike(compare, report.profile.workload, known))
+        compared = compare_costs(report, _price_alike(compare, report.profile, known))
     if chart is not None:
         _write_chart(chart, report, compared)
     if as_json:
@@ -83,14 +81,21 @@ def cost(
         _print_comparison(console, compared)
 
 
-def _price_alike(name: str, workload: Workload, prices: Prices) -> CostReport:
-    """Return the report of a table that is used as a workload says."""
-    from keyfold.analysis import find_sample, profile_table, read_workload, use_alike
+def _price_alike(name: str, model: TableProfile, prices: Prices) -> CostReport:
+    """Return the report of a table that is used as another one is."""
+    from keyfold.analysis import (
+        find_same_partitions,
+        find_sample,
+        profile_table,
+        read_workload,
+        use_alike,
+    )
     from keyfold.analysis.cost import report_cost
     from keyfold.cli._tables import find_named_table
 
     table = find_named_table(name, "--compare")
-    own = use_alike(read_workload(table), workload)
+    same = find_same_partitions(table, model.table)
+    own = use_alike(read_workload(table), model.workload, same_partitions=same)
     return report_cost(profile_table(table, find_sample(table), own), prices)
 
 
@@ -98,11 +103,7 @@ def _write_chart(file: Path, report: CostReport, compared: CostComparison | None
     from keyfold.analysis.cost import draw_chart, draw_comparison
 
     text = draw_chart(report) if compared is None else draw_comparison(compared)
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        fact = f"{file} cannot be written: {error.strerror or error}."
-        raise typer.BadParameter(fact, param_hint="--chart") from None
+    write_output(file, text, "--chart")
 
 
 def _print_report(console: Console, report: CostReport) -> None:

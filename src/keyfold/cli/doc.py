@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keyfold.cli._analysis import SampleUrl, WorkloadFile, take_sample
+from keyfold.cli._analysis import PricesFile, SampleUrl, WorkloadFile, take_sample
 from keyfold.cli._choices import DocumentFormat
-from keyfold.cli._export_files import ExportFile
 from keyfold.cli._options import AsJson, OneTableArgument, TableOption
+from keyfold.cli._output_files import OutputFile
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the model.
@@ -37,7 +37,7 @@ def doc(
         DocumentFormat | None,
         typer.Option("--format", help="By default that of FILE by its name, or markdown."),
     ] = None,
-    output: ExportFile = None,
+    output: OutputFile = None,
     svg: Annotated[
         Path | None,
         typer.Option(
@@ -49,10 +49,7 @@ def doc(
         typer.Option(help="Write nothing; exit with 1 if this file is stale.", metavar="FILE"),
     ] = None,
     workload: WorkloadFile = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file of prices; by default those of us-east-1.", metavar="FILE"),
-    ] = None,
+    prices: PricesFile = None,
     sample: SampleUrl = None,
     as_json: AsJson = False,
 ) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyfold.cli import _export_iam
-from keyfold.cli._export_files import ExportFile, write_export
 from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import OneTableArgument, TableArgument, TableOption, show_examples
+from keyfold.cli._output_files import OutputFile, write_output
 
 if TYPE_CHECKING:
     # Imported when a command runs, so that --help does not load the model.
@@ -138,7 +138,7 @@ def _make_command(form: ExportFormat) -> Callable[..., None]:
         name: TableArgument = None,
         *,
         table: TableOption = None,
-        output: ExportFile = None,
+        output: OutputFile = None,
         as_json: AsOneObject = False,
     ) -> None:
         from keyfold.cli._tables import find_tables
@@ -149,7 +149,7 @@ def _make_command(form: ExportFormat) -> Callable[..., None]:
         name: OneTableArgument = None,
         *,
         table: TableOption = None,
-        output: ExportFile = None,
+        output: OutputFile = None,
         as_json: AsOneObject = False,
     ) -> None:
         from keyfold.cli._tables import find_table
@@ -165,10 +165,10 @@ for each in FORMATS:
 app.command(epilog=show_examples(*_export_iam.EXAMPLES))(_export_iam.iam)
 
 
-def _print(document: ExportedDocument, output: ExportFile, *, as_json: bool) -> None:
+def _print(document: ExportedDocument, output: OutputFile, *, as_json: bool) -> None:
     text = document.to_text()
     if output is not None:
-        write_export(output, text)
+        write_output(output, text)
     if as_json:
         gaps = [_to_json(gap) for gap in document.gaps]
         shown = {"document": document.content, "gaps": gaps}

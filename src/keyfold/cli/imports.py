@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keyfold.cli._export_files import ExportFile, write_export
 from keyfold.cli._help import WrappedHelpGroup
 from keyfold.cli._options import show_examples
+from keyfold.cli._output_files import OutputFile, write_output
 
 if TYPE_CHECKING:
     # Imported when a command runs, so that --help does not load the model.
@@ -60,7 +60,7 @@ def dynamodb(
     limit: Annotated[
         int, typer.Option(help="Read at most this many items.", min=1, metavar="ITEMS")
     ] = _DEFAULT_LIMIT,
-    output: ExportFile = None,
+    output: OutputFile = None,
     as_json: AsOneObject = False,
 ) -> None:
     """Infer the declaration of a live table from its items.
@@ -87,7 +87,7 @@ FileArgument = Annotated[Path, typer.Argument(help="The file to import.", metava
 
 @app.command(epilog=show_examples(*WORKBENCH))
 def workbench(
-    file: FileArgument, *, output: ExportFile = None, as_json: AsOneObject = False
+    file: FileArgument, *, output: OutputFile = None, as_json: AsOneObject = False
 ) -> None:
     """Import the tables of a data model of NoSQL Workbench.
 
@@ -102,7 +102,7 @@ def workbench(
 
 @app.command("aws-schema", epilog=show_examples(*AWS_SCHEMA))
 def aws_schema(
-    file: FileArgument, *, output: ExportFile = None, as_json: AsOneObject = False
+    file: FileArgument, *, output: OutputFile = None, as_json: AsOneObject = False
 ) -> None:
     """Import the tables of a schema.json of the AWS DynamoDB MCP server.
 
@@ -122,7 +122,7 @@ def _print(
 
     text = write_module(tables, title=title)
     if output is not None:
-        write_export(output, text)
+        write_output(output, text)
     if as_json:
         shown = {"module": text, "tables": [table.to_json() for table in tables]}
         print(json.dumps(shown, indent=2, ensure_ascii=False))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli._options import AsJson
+from keyfold.cli._output_files import report_unwritable
 
 EXAMPLES = (
     "keyfold init shop",
@@ -43,7 +44,6 @@ def init(
     the keys allow. No file is replaced.
     """
     from keyfold.cli._tables import find_named_table
-    from keyfold.errors import FileTaken
     from keyfold.imports import (
         copy_design,
         make_project,
@@ -62,13 +62,8 @@ def init(
             _ask("What belongs to it", item, "Order", asks=asks),
         )
     files = make_project(table)
-    try:
+    with report_unwritable(folder, "FOLDER"):
         write_project(folder, files)
-    except FileTaken:
-        raise
-    except OSError as error:
-        fact = f"{error.filename} cannot be written: {error.strerror}."
-        raise typer.BadParameter(fact, param_hint="FOLDER") from None
     if as_json:
         entities = [each.name for each in table.entities]
         shown = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keyfold.analysis import PatternUse, read_workload, use_alike
+from keyfold.analysis import PatternUse, find_same_partitions, read_workload, use_alike
 from keyfold.errors import WorkloadInvalid
 from keyfold.model._expected_use import CallRate, Volume
 from tests.unit.analysis.library import table
@@ -91,3 +91,15 @@ def test_a_compared_table_is_used_like_the_first(tmp_path: Path) -> None:
     assert found.patterns["Add book"].rate == CallRate(1, "1/s")
     assert found.volumes["Book"] == Volume(items=500, bytes=900, per_partition=2)
     assert found.settings.backups == 2
+
+
+def test_a_compared_table_has_as_many_items_in_the_same_partitions(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text("[entities.Book]\nper_partition = 7\n[entities.Loan]\nper_partition = 3\n")
+    second.write_text("")
+    same = find_same_partitions(table, table)
+    assert same == {*table.entities}
+    own, model = read_workload(table, second), read_workload(table, first)
+    found = use_alike(own, model, same_partitions=same - {"Loan"})
+    assert found.volumes["Book"].per_partition == 7
+    assert found.volumes["Loan"] == own.volumes["Loan"]
