@@ -5,12 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from keyfold.engine.storage import BackgroundStorage, RowSet, Span, SqliteStorage, StorageReader
 from keyfold.engine.storage import readers as readers_module
-from keyfold.errors import EngineClosed
+from keyfold.engine.storage import sqlite as sqlite_module
+from keyfold.engine.storage.connections import SqliteConnection
+from keyfold.errors import EngineClosed, FileUnreachable
+from tests.crash.faulty_vfs import faulty_vfs
 
 ROWS = RowSet(1, 1, ())
 ALL = Span(b"\0", b"\xff" * 5)
@@ -92,6 +97,36 @@ def test_reads_one_after_another_share_a_connection(
     assert len(opened) == 1
     background.read(lambda _: background.read(lambda _: background.get(ROWS, b"key0")))
     assert len(opened) == 3
+
+
+def test_connections_for_reading_have_the_settings_of_the_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+    open_reader = sqlite_module.open_reader
+
+    def note(path: str, *, busy_seconds: float, vfs: str | None = None) -> SqliteConnection:
+        asked.append((path, busy_seconds, vfs))
+        return open_reader(path, busy_seconds=busy_seconds, vfs=vfs)
+
+    monkeypatch.setattr(sqlite_module, "open_reader", note)
+    path = str(tmp_path / "other.db")
+    with faulty_vfs() as vfs:
+        storage = SqliteStorage(path, "process", busy_seconds=7.0, vfs=vfs.name)
+        storage.read(lambda reader: reader.has_rows(), is_long=True)
+        storage.close()
+    assert asked == [(path, 7.0, vfs.name)]
+
+
+def test_a_connection_that_cannot_be_opened_raises_our_error(
+    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise apsw.CantOpenError("CantOpenError: unable to open database file")
+
+    monkeypatch.setattr(storage, "_open_reader", fail)
+    with pytest.raises(FileUnreachable):
+        storage.read(lambda reader: reader.get(ROWS, b"key0"), is_long=True)
 
 
 def test_the_number_of_connections_is_limited(
