@@ -53,7 +53,18 @@ def read_aws_schema(document: DocumentNode) -> tuple[InferredTable, ...]:
         raise document.error(
             "it has no tables", "Give a schema.json of the AWS DynamoDB MCP server."
         )
-    return tables
+    return tuple(_with_transactions(each, document) for each in tables)
+
+
+def _with_transactions(table: InferredTable, document: DocumentNode) -> InferredTable:
+    """Return a table with those of the patterns of several entities that involve it."""
+    found: list[str] = []
+    for node in document.nodes("cross_table_access_patterns"):
+        involved = node.nodes("entities_involved")
+        if any(each.get("table", str) == table.name for each in involved):
+            names = dict.fromkeys(each.get("entity", str) or "?" for each in involved)
+            found.append(_describe_pattern(", ".join(names), node))
+    return replace(table, documented=(*table.documented, *found))
 
 
 class _SchemaReader:
@@ -89,6 +100,11 @@ class _SchemaReader:
             settings=_read_settings(self._more),
             ids=tuple(sorted(map(_make_id, self._ids.items()), key=lambda each: each.name)),
             entities=tuple(made),
+            documented=tuple(
+                _describe_pattern(called, each)
+                for called in entities.content
+                for each in entities.node(called).nodes("access_patterns")
+            ),
         )
         table, doubts = make_valid(table)
         for called, found in doubts.items():
@@ -274,6 +290,20 @@ def _require_keys(fields: Iterable[InferredField], templates: Sequence[str]) -> 
         replace(each, is_optional=False, default=None) if each.name in named else each
         for each in fields
     ]
+
+
+def _describe_pattern(entity: str, node: DocumentNode) -> str:
+    """Return a sentence about an access pattern: its name, what it takes and does."""
+    facts = [node.get("operation", str) or "unknown operation", f"of {entity}"]
+    if index := node.get("index_name", str):
+        facts.append(f"by index {index}")
+    taken = [each.get("name", str) or "?" for each in node.nodes("parameters")]
+    if taken:
+        facts.append(f"takes {', '.join(taken)}")
+    described = node.get("description", str)
+    return f"{node.need('name', str)} ({', '.join(facts)})" + (
+        f": {described}" if described else ""
+    )
 
 
 def _with_gaps(table: InferredTable, gaps: Sequence[str]) -> InferredTable:

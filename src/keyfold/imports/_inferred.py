@@ -125,7 +125,7 @@ class InferredTable:
     """A table: its key with the types of attributes, its indexes, settings, ids and entities.
 
     `settings` are further arguments of `Table`, as Python source. `gaps` say what the source has and
-    the declaration lacks.
+    the declaration lacks. `documented` are the access patterns of the source, in a sentence each.
     """
 
     name: str
@@ -137,6 +137,7 @@ class InferredTable:
     ids: tuple[InferredId, ...] = ()
     entities: tuple[InferredEntity, ...] = ()
     gaps: tuple[str, ...] = ()
+    documented: tuple[str, ...] = ()
 
     @property
     def key_names(self) -> tuple[str, ...]:

@@ -113,6 +113,11 @@ class _ModuleWriter:
                 yield f'    """{pattern.description}"""'
                 yield from [f"    {pattern.before}"] if pattern.before else []
                 yield f"    return {pattern.code}"
+        if table.documented:
+            yield from ("", "")
+            yield "# Access patterns of the source. Write those that the functions above do not cover:"
+            for each in table.documented:
+                yield from _comment(each, "- ")
 
 
 def _write_index(index: InferredIndex, variable: str) -> Iterator[str]:

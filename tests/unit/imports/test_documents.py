@@ -119,6 +119,8 @@ def test_a_published_data_model_imports_and_runs() -> None:
 def test_a_published_schema_imports_and_runs() -> None:
     [table] = import_aws_schema(DOCUMENTS / "market.schema.json")
     assert table.gaps == ("Comment.number: a number in a key needs a width; 010 is assumed.",)
+    assert table.documented == ("get_deal (GetItem, of Deal, takes deal_id): Get a deal",)
+    assert "# - get_deal (GetItem, of Deal" in write_module((table,), title="Deals.")
     [deals] = load((table,)).values()
     assert {name: key_of(each) for name, each in deals.entities.items()} == {
         "Deal": ("DEAL#<0>", "METADATA"),
@@ -132,6 +134,22 @@ def test_a_published_schema_imports_and_runs() -> None:
     assert item["gsi1sk"] == {"S": "2026"}
     assert item["deal_id"] == {"S": "d"}
     assert "is_active" not in item
+
+
+def test_patterns_of_several_entities_are_listed_with_their_table(tmp_path: Path) -> None:
+    content = json.loads((DOCUMENTS / "market.schema.json").read_text("utf-8"))
+    content["cross_table_access_patterns"] = [
+        {
+            "name": "close_deal",
+            "operation": "TransactWrite",
+            "entities_involved": [
+                {"table": each, "entity": "Deal"} for each in ("Deals", "Others", "Deals")
+            ],
+        },
+        {"name": "elsewhere", "entities_involved": [{"table": "Others", "entity": "Other"}]},
+    ]
+    [table] = import_aws_schema(write(tmp_path, content))
+    assert table.documented[1:] == ("close_deal (TransactWrite, of Deal)",)
 
 
 @pytest.mark.parametrize(
