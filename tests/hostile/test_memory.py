@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import random
 import sys
@@ -23,6 +24,7 @@ from keyfold.wire.server._memory import WORK_FACTOR, ConnectionMemory, ServerMem
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._state import ServerState
 from tests.unit.wire.server.http import (
+    TABLE,
     FakeTransport,
     Wire,
     ask,
@@ -439,3 +441,22 @@ def test_refusals_are_logged_and_counted(engine: Engine, kind: str) -> None:
     assert entry["request_id"] == response.headers["x-amzn-requestid"]
     assert metrics.errors["none", error or entry["error"]] == 1
     wire.close()
+
+
+def test_a_refused_transaction_leaves_nothing_for_the_garbage_collector(wire: Wire) -> None:
+    """What 100 refused keys hold would stay until a full collection, which is rare."""
+    member = {"Get": {"TableName": TABLE, "Key": {"pk": {"S": "x" * 8 * KIB}}}}
+    request = ask("TransactGetItems", {"TransactItems": [member] * 100})
+    assert [response.status for response in wire.exchange(request)] == [400]
+    gc.collect()
+    gc.disable()
+    try:
+        wire.exchange(request)
+        tracemalloc.start()
+        for _ in range(3):
+            wire.exchange(request)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert held < 100 * 8 * KIB

@@ -90,7 +90,9 @@ def prepare_members(
     Raises TransactionCanceledException if it raises ValidationException for any of them.
     """
     prepared: list[_T] = []
-    faults: list[ValidationException | None] = []
+    # Messages: errors would keep the frames that they passed through, this one among them, and so a key of
+    # every member until the garbage collector finds them.
+    faults: list[str | None] = []
     for table, member in zip(tables, members, strict=True):
         try:
             prepared.append(prepare(table, member))
@@ -98,13 +100,13 @@ def prepare_members(
         except _PlainRejection as rejection:
             raise rejection.error from None
         except ValidationException as fault:
-            faults.append(fault)
-    if any(faults):
+            faults.append(fault.message)
+    if len(prepared) != len(faults):
         raise _reject(faults)
     return prepared
 
 
-def _reject(faults: Sequence[ValidationException | None]) -> TransactionCanceledException:
+def _reject(faults: Sequence[str | None]) -> TransactionCanceledException:
     """Return the cancellation for members that are invalid for their tables.
 
     The service gives the reason for the first of them only.
@@ -112,7 +114,7 @@ def _reject(faults: Sequence[ValidationException | None]) -> TransactionCanceled
     reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in faults]
     for place, fault in enumerate(faults):
         if fault is not None:
-            reasons[place] = {"Code": "ValidationError", "Message": fault.message}
+            reasons[place] = {"Code": "ValidationError", "Message": fault}
             break
     return cancelled(reasons)
 
