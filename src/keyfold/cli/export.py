@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="export",
-    help="Export a table to other formats: deployment files, models, types, IAM policies.",
+    help="Export a table to other formats: deployment files, models, types, OpenAPI, IAM policies.",
     no_args_is_help=True,
     cls=WrappedHelpGroup,
     rich_markup_mode=None,
@@ -37,18 +38,18 @@ AsOneObject = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A format that tables are exported to; its function is `keyfold.export.export_NAME`."""
+    """A format that tables are exported to; its function is `export_NAME` of a package."""
 
     name: str
     help: str
     file: str
     takes_several: bool = True
+    package: str = "keyfold.export"
 
     def export(self, tables: Sequence[Table]) -> ExportedDocument:
         """Return the tables in this format."""
-        import keyfold.export
-
-        function = getattr(keyfold.export, f"export_{self.name.replace('-', '_')}")
+        package = import_module(self.package)
+        function = getattr(package, f"export_{self.name.replace('-', '_')}")
         return function(*tables)
 
     @property
@@ -127,6 +128,16 @@ FORMATS = (
         The types are those of the entities' JSON. A key builder renders the key of an entity, or
         its key in an index, from its fields.""",
         "market.ts",
+    ),
+    ExportFormat(
+        "openapi",
+        """Export the access patterns of a table as an OpenAPI 3.1 document.
+
+        It is the document that keyfold api serves at /openapi.json: every pattern with its
+        parameters, results and problems, and the service's own paths.""",
+        "market.openapi.json",
+        takes_several=False,
+        package="keyfold.service",
     ),
 )
 

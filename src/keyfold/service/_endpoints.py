@@ -27,6 +27,11 @@ from keyfold.model._writes import Check, Write
 CURSOR = "cursor"
 _OWN_CURSORS = ("cursor", "next_token", "next", "after")
 
+# The paths that a service has besides those of patterns.
+OWN_PATHS = frozenset(
+    {"/", "/openapi.json", "/batch", "/changes", "/healthz", "/readyz", "/metrics"}
+)
+
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 _PATH = re.compile(r"(/([\w.~-]+|\{[A-Za-z_]\w*\}))+")
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -198,6 +203,9 @@ def _find_path(
     if pattern.path is not None:
         if _PATH.fullmatch(pattern.path) is None:
             fact = f"its path is {pattern.path!r}. Give one such as /orders/{{order}}."
+            raise DeclarationInvalid((f"{subject}: {fact}",))
+        if pattern.path in OWN_PATHS:
+            fact = f"every service has a path {pattern.path} of its own. Give another one."
             raise DeclarationInvalid((f"{subject}: {fact}",))
         unknown = {*_PLACE.findall(pattern.path)} - names
         if unknown:

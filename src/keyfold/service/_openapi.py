@@ -17,6 +17,7 @@ from keyfold.keys import Ulid
 from keyfold.model import Table
 from keyfold.service._arguments import is_list
 from keyfold.service._endpoints import CURSOR, PatternEndpoint
+from keyfold.service._own_operations import define_own_schemas, write_own_paths
 from keyfold.service._problems import PROBLEM_TYPE
 
 _REFERENCES = "#/components/schemas/{model}"
@@ -88,6 +89,14 @@ class _RequestSchemaGenerator(WrittenSchemaGenerator):
             return {"type": "string", "title": kind.__name__}
         return super().function_plain_schema(schema)
 
+    def decimal_schema(self, schema: Any) -> JsonSchemaValue:
+        """Return the schema of a decimal number, whose text is marked as one."""
+        found = super().decimal_schema(schema)
+        for each in (found, *found.get("anyOf", ())):
+            if each.get("type") == "string":
+                each["format"] = "decimal"
+        return found
+
     def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: FBT001 - pydantic's signature
         """Return whether a field is always there; what is read may leave defaults out."""
         if self.mode == "validation":
@@ -158,13 +167,14 @@ def write_openapi(
     root: str = "",
     has_credentials: bool = True,
 ) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of a service."""
+    """Return the OpenAPI 3.1 document of a service: its patterns, and what else it offers."""
     book = SchemaBook(endpoints.values())
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints.values():
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _write_operation(
             endpoint, book
         )
+    paths |= write_own_paths(_REFERENCES, has_credentials=has_credentials)
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
@@ -174,7 +184,11 @@ def write_openapi(
         },
         "paths": paths,
         "components": {
-            "schemas": {**book.definitions, "Problem": _PROBLEM},
+            "schemas": {
+                **book.definitions,
+                **define_own_schemas(_REFERENCES),
+                "Problem": _PROBLEM,
+            },
             "responses": {"Problem": _describe_problem("A problem.")},
         },
     }

@@ -64,7 +64,8 @@ def _describe(
     if rows:
         blocks.append(Grid(_COLUMNS, rows))
     result = operation["responses"]["200"]
-    shown = show_type(document, result["content"][_JSON]["schema"])
+    [(kind, content)] = result["content"].items()
+    shown = show_type(document, content["schema"]) if kind == _JSON else kind
     blocks.append(Paragraph((f"{result['description']} Type: ", Code(shown), ".")))
     blocks.append(Paragraph((Code(_write_command(method, path, operation, url)),)))
     return DocumentSection(operation["summary"], tuple(blocks))

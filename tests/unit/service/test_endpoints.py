@@ -75,6 +75,7 @@ def test_a_pattern_declares_its_path() -> None:
     [
         ("notes", "its path is 'notes'. Give one such as /orders/{order}."),
         ("/notes/{writer}", "its path has {writer}, which is not one of its parameters."),
+        ("/changes", "every service has a path /changes of its own. Give another one."),
         ("/note/one-note", "pattern 'One note' has the path of 'Notes of a user', /note/one-note."),
     ],
 )

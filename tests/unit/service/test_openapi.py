@@ -9,10 +9,11 @@ import pytest
 from openapi_spec_validator import validate
 
 from keyfold.designs import exchange_rates, letsgo, market, pantry
-from keyfold.service import make_endpoints
+from keyfold.service import FixedCaller, create_app, export_openapi, make_endpoints
+from keyfold.service._endpoints import OWN_PATHS
 from keyfold.service._openapi import write_openapi
 from keyfold.service._page import write_page
-from tests.unit.service.test_app import notes
+from tests.unit.service.test_app import ADA, notes
 
 TABLES = [exchange_rates.table, letsgo.table, market.table, pantry.table, notes]
 
@@ -26,7 +27,40 @@ def test_it_is_valid_and_complete(table: Any) -> None:
     document = document_of(table)
     validate(document)
     found = {each["operationId"] for path in document["paths"].values() for each in path.values()}
-    assert found == {*make_endpoints(table)}
+    own = {"read-batch", "watch-changes", "check-health", "check-readiness", "show-metrics"}
+    assert found == {*make_endpoints(table)} | own
+
+
+def test_every_path_of_the_service_is_described() -> None:
+    app = create_app(notes, ":memory:")
+    # Those for people, and the document itself, are not in it.
+    assert {*app._handlers} == OWN_PATHS
+    assert OWN_PATHS - {*app.openapi["paths"]} == {"/", "/openapi.json"}
+
+
+def test_health_and_metrics_need_no_credentials() -> None:
+    paths = document_of(notes)["paths"]
+    is_open = {
+        path for path, each in paths.items() for op in each.values() if op.get("security") == []
+    }
+    assert is_open == {"/healthz", "/readyz", "/metrics"}
+    assert document_of(notes)["security"] == [{"token": []}, {"key": []}]
+
+
+def test_a_service_for_one_caller_needs_no_credentials() -> None:
+    app = create_app(notes, ":memory:", authenticator=FixedCaller(ADA))
+    operations = [op for each in app.openapi["paths"].values() for op in each.values()]
+    assert "security" not in app.openapi
+    assert not any("security" in each for each in operations)
+
+
+def test_it_is_exported_as_it_is_served() -> None:
+    assert export_openapi(notes).content == create_app(notes, ":memory:").openapi
+
+
+def test_decimals_are_marked() -> None:
+    price = document_of(notes)["components"]["schemas"]["Note-Output"]["properties"]["price"]
+    assert (price["type"], price["format"]) == ("string", "decimal")
 
 
 def test_parameters_have_types_and_examples() -> None:
