@@ -51,6 +51,15 @@ def test_two_tables_are_compared(run: Run) -> None:
     assert month["month_usd"] == pytest.approx(document["month_usd"], abs=1e-4)
 
 
+def test_what_only_one_of_two_tables_assumes_has_its_name(run: Run) -> None:
+    document = json.loads(run("cost", "pantry", "--compare", "exchange_rates", "--json").out)
+    notes: list[str] = document["compared"]["assumptions"]
+    assert sum("All patterns have their peaks at the same time." in each for each in notes) == 1
+    [first] = [each for each in notes if "no peak" in each and each.startswith("Pantry: ")]
+    [second] = [each for each in notes if "no peak" in each and each.startswith("ExchangeRates: ")]
+    assert first.removeprefix("Pantry: ") != second.removeprefix("ExchangeRates: ")
+
+
 def test_a_file_that_is_wrong_is_named(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "use.toml"
     file.write_text("[patterns.Gte]")

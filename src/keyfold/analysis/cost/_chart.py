@@ -37,6 +37,8 @@ class _Bar:
 
     label: str
     segments: tuple[tuple[str, float], ...]
+    # What is written in place of the dollars if there are no segments.
+    instead: str = "none"
 
     @property
     def usd(self) -> float:
@@ -69,8 +71,9 @@ def draw_comparison(comparison: CostComparison) -> str:
     told = [row for row in rows[:_MOST_BARS] if abs(row.difference) >= _LEAST]
     bars: list[_Bar] = []
     for row in (month, *told):
-        bars.append(_Bar(row.name, () if row.one is None else (("one", row.one),)))
-        bars.append(_Bar("", () if row.other is None else (("other", row.other),)))
+        instead = "none" if row.is_measured else "not measured"
+        bars.append(_Bar(row.name, () if row.one is None else (("one", row.one),), instead))
+        bars.append(_Bar("", () if row.other is None else (("other", row.other),), instead))
     title = f"{one} ${month.one:,.2f}, {other} ${month.other:,.2f} a month"
     source = f"on demand, {prices.region}, prices of {prices.date}; the largest differences first"
     # The bars of a pair are closer to each other than to the next pair.
@@ -142,7 +145,7 @@ def _draw_bars(bars: list[_Bar], places: list[int]) -> Iterator[str]:
                 place = f'x="{x:.1f}" y="{y + 5}" width="{max(1.0, width):.1f}" height="{_BAR}"'
                 yield f'<rect class="{kind}" {place}/>'
             x += width
-        amount = f"${bar.usd:,.2f}" if bar.segments else "none"
+        amount = f"${bar.usd:,.2f}" if bar.segments else bar.instead
         yield f'<text class="dim" x="{x + 6:.1f}" y="{y + 16}">{amount}</text>'
 
 

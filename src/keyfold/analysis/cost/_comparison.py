@@ -80,10 +80,16 @@ class CostComparison:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What both forecasts assume, and what keeps the tables from being alike."""
-        one, other = self.one.forecast, self.other.forecast
-        notes = dict.fromkeys((*one.assumptions, *other.assumptions))
-        return (*self._list_differences(), *notes)
+        """What keeps the tables from being alike, what both forecasts assume, and one alone."""
+        both = [report.forecast.assumptions for report in (self.one, self.other)]
+        shared = [each for each in both[0] if each in both[1]]
+        own = [
+            f"{name}: {each}"
+            for name, assumptions in zip(self.names, both, strict=True)
+            for each in assumptions
+            if each not in shared
+        ]
+        return (*self._list_differences(), *shared, *own)
 
     def _list_differences(self) -> Iterator[str]:
         reports = (self.one, self.other)
