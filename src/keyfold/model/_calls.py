@@ -38,6 +38,8 @@ class ApiCall(NamedTuple):
     authority: tuple[Authority, ...] = ()
     # For a call of a batch: by item, the positions in the batch of the requests for it.
     positions: Mapping[Hashable, list[int]] = {}
+    # Whether it looks for an item on behalf of a principal, among items that may be others'.
+    is_lookup: bool = False
 
     def on_own_authority(self) -> ApiCall:
         """Return the call as one that the store makes on its own authority."""

@@ -94,6 +94,8 @@ class ApiKeys:
         if key.is_admin or policy is not None:
             kind = "admin rights" if key.is_admin else "a policy"
             return f"it has {kind}, but requests of a service run with roles"
+        if "." in key.access_key:
+            return "its access key has a dot, where the secret begins in an API key"
         if key.token is not None:
             return "it has a session token, and there is no place for that in an API key"
         try:

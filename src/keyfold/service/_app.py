@@ -49,7 +49,13 @@ from keyfold.service._rate_limits import RateLimits
 from keyfold.service._request_log import RequestLog
 from keyfold.service._results import is_nothing, write_result
 from keyfold.service._routes import Match, Routes
-from keyfold.service._running import Outcome, PageLimits, make_request, run_request
+from keyfold.service._running import (
+    LEAST_UNITS,
+    Outcome,
+    PageLimits,
+    make_request,
+    run_request,
+)
 from keyfold.service._telemetry import RequestTracer
 from keyfold.store import AsyncStore, Handles
 from keyfold.wire.server._browsers import BrowserRules
@@ -66,8 +72,6 @@ _PAGE_HEADERS = {
     "x-content-type-options": "nosniff",
 }
 _REQUEST_ID_BYTES = 8
-# What the smallest read consumes.
-_LEAST_UNITS = 0.5
 _NOTHING_FOUND = "There is no such item."
 
 AnyResponse = ServiceResponse | EventStreamResponse
@@ -354,7 +358,7 @@ class PatternService:
         exchange.units += units
         if self._limits is not None:
             # A request that fails may consume units that the database does not tell.
-            self._limits.charge(caller.principal, max(units, _LEAST_UNITS))
+            self._limits.charge(caller.principal, max(units, LEAST_UNITS))
 
     def _answer(
         self,

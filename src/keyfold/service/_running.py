@@ -16,6 +16,8 @@ from keyfold.model import Collection, Page, Query, Request, Scan
 from keyfold.service._endpoints import PatternEndpoint
 from keyfold.store import AsyncStore, CallRecord
 
+# What the smallest read consumes.
+LEAST_UNITS = 0.5
 # How many calls a page may take. A filter that leaves nearly everything out gives short pages.
 _PAGE_READS = 20
 
@@ -46,10 +48,11 @@ class Outcome:
 
 @dataclass(slots=True)
 class Meter:
-    """Adds up the capacity units of the calls that one request makes."""
+    """Adds up the capacity units of the calls that one request makes, as its caller may know them."""
 
     read_units: float = 0.0
     write_units: float = 0.0
+    has_looked_up: bool = False
 
 
 _METER: ContextVar[Meter | None] = ContextVar("keyfold_meter", default=None)
@@ -60,7 +63,12 @@ def count_units(record: CallRecord) -> None:
     meter = _METER.get()
     if meter is None:
         return
-    if find_operation(record.operation).is_read:
+    if record.is_lookup:
+        # However many items and bytes of others it has read: callers are told what they are charged,
+        # and would know from it whether others have an item.
+        meter.read_units += 0.0 if meter.has_looked_up else LEAST_UNITS
+        meter.has_looked_up = True
+    elif find_operation(record.operation).is_read:
         meter.read_units += record.consumed
     else:
         meter.write_units += record.consumed

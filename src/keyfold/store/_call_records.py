@@ -24,6 +24,8 @@ class CallRecord:
     is the error of each that failed. boto3's internal retries are not reported.
     `request` is what was sent. The store may modify it for the next call, so a hook that keeps it
     must copy it.
+    `is_lookup` is true for a call that looks for an item on behalf of a principal, by `lookup_then`.
+    It may read items of other tenants, so what it consumed is not for the principal to know.
     """
 
     operation: str
@@ -33,6 +35,7 @@ class CallRecord:
     attempt: int
     error: KeyfoldError | None = None
     request: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    is_lookup: bool = False
 
 
 Hook = Callable[[CallRecord], None]

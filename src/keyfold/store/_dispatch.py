@@ -114,11 +114,12 @@ def _plan_lookup(context: RunContext, request: Chain[Any], calls: Calls) -> Plan
             return _plan_next(context, following)
         return None
 
+    lookup = calls[0]._replace(is_lookup=True)
     match request.first:
         case First(query=query):
-            following = yield from plan_search(context, query, calls[0], follow)
+            following = yield from plan_search(context, query, lookup, follow)
         case Get() as get:
-            following = yield from plan_lookup(context, get, calls[0], follow)
+            following = yield from plan_lookup(context, get, lookup, follow)
         case _:
             fact = "a lookup starts with get() or first()"
             raise QueryInvalid(repr(request), fact, "Use then() instead of lookup_then().")

@@ -195,6 +195,7 @@ class StoreSettings:
             call.attempt,
             error,
             call.request,
+            call.is_lookup,
         )
         for hook in self.on_call:
             hook(record)

@@ -167,5 +167,9 @@ OF_IDENTITIES = [
 ]
 
 PATTERNS = PatternTable(
-    letsgo.table, COLUMNS, stored, [*ONLY_PLATFORM, *OF_TENANTS, *OF_IDENTITIES]
+    letsgo.table,
+    COLUMNS,
+    stored,
+    [*ONLY_PLATFORM, *OF_TENANTS, *OF_IDENTITIES],
+    foreign={"acme": "zoo", "ada": "bob"},
 )

@@ -409,4 +409,11 @@ ROWS = [
     ),
 ]
 
-PATTERNS = PatternTable(market.table, COLUMNS, stored, ROWS)
+FOREIGN = {
+    "ada": "bob",
+    str(ORDERS["ada"]): str(ORDERS["bob"]),
+    NUMBERS["ada"]: NUMBERS["bob"],
+    str(EMPTY): str(CORNER),
+}
+
+PATTERNS = PatternTable(market.table, COLUMNS, stored, ROWS, foreign=FOREIGN)

@@ -105,4 +105,6 @@ ROWS = [
     Row("SetCategories", "all", lambda: pantry.set_categories(["Salt"]), may="service"),
 ]
 
-PATTERNS = PatternTable(pantry.table, COLUMNS, stored, ROWS)
+FOREIGN = {str(ADA): str(BOB), str(HOME): str(CLUB), str(FRIDGE): str(SHELF)}
+
+PATTERNS = PatternTable(pantry.table, COLUMNS, stored, ROWS, foreign=FOREIGN)

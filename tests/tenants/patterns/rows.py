@@ -62,10 +62,15 @@ class Row:
 
 @dataclass(frozen=True)
 class PatternTable:
-    """Who may run the patterns of one design: its columns and rows, and what is stored before."""
+    """Who may run the patterns of one design: its columns and rows, and what is stored before.
+
+    `foreign` has, for texts of the tenants' own, those of others, by which calls on one's own items
+    become calls on theirs.
+    """
 
     table: Table
     columns: Mapping[str, Column]
     stored: Callable[[], Iterable[Request[Any]]]
     rows: Sequence[Row]
     now: datetime = START
+    foreign: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -122,6 +122,16 @@ def test_keys_for_other_purposes_are_refused(
     assert call(opened, x_api_key="BOB.two").name == "ada"
 
 
+def test_a_key_with_a_dot_in_its_name_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_keys(tmp_path, block('"ADA.PHONE"', "two"))
+    opened = open_files(tmp_path, AUTH)
+    assert "ADA.PHONE (ada) is refused: its access key has a dot" in caplog.text
+    with pytest.raises(Unauthenticated):
+        call(opened, x_api_key="ADA.PHONE.two")
+
+
 def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
     write_keys(tmp_path, block())
     (tmp_path / "keys.toml").chmod(0o644)
