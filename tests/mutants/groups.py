@@ -57,7 +57,7 @@ GROUPS = {
         ),
         (
             *_in_storage("protocol", "busy_reads", "held_views", "shared_commits", "disowned"),
-            *_in_storage("readers", "threads", "group_commit"),
+            *_in_storage("readers", "checked_puts", "threads", "group_commit"),
             "tests/unit/engine/test_interrupts.py",
             "tests/hostile/test_files.py",
             *_in_storage("snapshots"),
