@@ -312,6 +312,8 @@ def main() -> None:
     """Serve an application on a free port, which is printed once it listens."""
     import uvicorn  # noqa: PLC0415
 
+    from keyfold.wire.server._server import new_event_loop  # noqa: PLC0415
+
     name, database = sys.argv[1:]
     config = uvicorn.Config(APPLICATIONS[name](database), access_log=False, log_level="warning")
     # By its protocol, event loops know that they may turn off Nagle's algorithm, which would delay the
@@ -320,7 +322,9 @@ def main() -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
         print(listener.getsockname()[1], flush=True)
-        asyncio.run(uvicorn.Server(config).serve([listener]))
+        # On uvloop if it is installed, as `uvicorn` and `keyfold api` run applications.
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(uvicorn.Server(config).serve([listener]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from keyfold.errors import ClientClosed
 from keyfold.wire.client._bodies import ResponseGarbled
@@ -54,8 +54,8 @@ class AsyncClientConnection(asyncio.Protocol):
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # of a stream
-        self._transport = transport
+        # Not asserted: the transports of uvloop are no subclass.
+        self._transport = cast(asyncio.Transport, transport)
         connected = transport.get_extra_info("socket")
         if connected is not None:
             with suppress(OSError):

@@ -294,6 +294,19 @@ def test_a_client_may_move_to_another_event_loop() -> None:
         asyncio.run(client.close())
 
 
+def test_a_client_runs_on_uvloop() -> None:
+    """Its transports are no subclass of asyncio's."""
+    uvloop = pytest.importorskip("uvloop")
+    with ScriptedServer([ok(b"{}", b"Connection: close")]) as server:
+
+        async def main() -> None:
+            async with AsyncClient(server.url) as client:
+                assert await client.execute("GetItem", {}) == {}
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(main())
+
+
 def test_bad_options_are_refused(kind: Kind) -> None:
     for options in ({"timeouts": 3}, {"retries": 5}):
         with pytest.raises(OptionInvalid, match=r"Give keyfold\.wire\.client\."):
