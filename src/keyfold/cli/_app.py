@@ -27,6 +27,7 @@ from keyfold.cli import (
     letsgo,
     lint,
     load,
+    mcp,
     patterns,
     plan,
     restore,
@@ -70,6 +71,7 @@ app.command(epilog=show_examples(*heat.EXAMPLES))(heat.heat)
 app.command(epilog=show_examples(*init.EXAMPLES))(init.init)
 app.command(epilog=show_examples(*lint.EXAMPLES))(lint.lint)
 app.command(epilog=show_examples(*load.EXAMPLES))(load.load)
+app.command(epilog=show_examples(*mcp.EXAMPLES))(mcp.mcp)
 app.command(epilog=show_examples(*patterns.EXAMPLES))(patterns.patterns)
 app.command(epilog=show_examples(*plan.EXAMPLES))(plan.plan)
 app.command(epilog=show_examples(*restore.EXAMPLES))(restore.restore)

@@ -114,7 +114,7 @@ def api(
     found = find_table(name, table)
     if tls_key is not None and tls_cert is None:
         raise typer.BadParameter("give the certificate of the key, too.", param_hint="--tls-cert")
-    authenticator, limits = _find_authentication(found, auth, roles, ids)
+    authenticator, limits = find_authentication(found, auth, roles, ids)
     options = find_store_options(db)
     if trace:
         options["on_call"] = trace_calls()
@@ -158,7 +158,7 @@ def find_store_options(db: str) -> dict[str, Any]:
     return {"cursor_key": find_cursor_key(os.environ, Path.home())} if "://" in db else {}
 
 
-def _find_authentication(
+def find_authentication(
     table: Table, auth: Path | None, roles: list[str] | None, ids: list[str] | None
 ) -> tuple[Authenticator, RateLimits | None]:
     """Return who may call, and how much; raises BadParameter, AuthFileInvalid, KeysUnusable."""

@@ -38,6 +38,7 @@ from keyfold.service._http import (
     Send,
     ServiceRequest,
     ServiceResponse,
+    check_browser,
     respond_with,
 )
 from keyfold.service._idempotency import to_canonical_json
@@ -230,7 +231,7 @@ class PatternService:
 
     async def _respond(self, request: ServiceRequest, exchange: _Exchange) -> AnyResponse:
         try:
-            exchange.origin = self._check_browser(request)
+            exchange.origin = check_browser(request, self._browsers)
             if exchange.origin is not None and is_preflight(request.method, request.headers):
                 return answer_preflight(request.headers)
             handler = self._handlers.get(request.path)
@@ -248,19 +249,6 @@ class PatternService:
             if problem.status >= 500:  # noqa: PLR2004 - the service's own faults
                 _LOG.error("%s %s failed", request.method, request.path, exc_info=error)
             return respond_with(problem)
-
-    def _check_browser(self, request: ServiceRequest) -> str | None:
-        """Return the origin of a web page that sent a request; raises a problem if it may not send any."""
-        host, origin = request.headers.get("host"), request.headers.get("origin")
-        sent = None if host is None else host.encode("latin-1")
-        if origin is None and sent in self._browsers.known_hosts:
-            return None
-        fact = self._browsers.find_refusal(
-            sent, None if origin is None else origin.encode("latin-1")
-        )
-        if fact is not None:
-            raise refuse(403, "origin-refused", f"{fact}.")
-        return origin
 
     async def _run_handler(
         self, request: ServiceRequest, exchange: _Exchange, method: str, handler: Handler

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote
 
 from keyfold.service._problems import PROBLEM_TYPE, HttpProblem, refuse
+from keyfold.wire.server._browsers import BrowserRules
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -122,6 +123,18 @@ def _join_repeated(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
         joined[name] = f"{joined[name]}, {value}" if name in joined else value
     return joined
+
+
+def check_browser(request: ServiceRequest, browsers: BrowserRules) -> str | None:
+    """Return the origin of a web page that sent a request; raises a problem if it may not send any."""
+    host, origin = request.headers.get("host"), request.headers.get("origin")
+    sent = None if host is None else host.encode("latin-1")
+    if origin is None and sent in browsers.known_hosts:
+        return None
+    fact = browsers.find_refusal(sent, None if origin is None else origin.encode("latin-1"))
+    if fact is not None:
+        raise refuse(403, "origin-refused", f"{fact}.")
+    return origin
 
 
 class ClientGone(Exception):

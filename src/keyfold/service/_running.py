@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import inf
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from keyfold.api import find_operation
 from keyfold.errors import KeyfoldError, PatternFailed
 from keyfold.model import Collection, Page, Query, Request, Scan
 from keyfold.service._endpoints import PatternEndpoint
+from keyfold.service._problems import refuse
 from keyfold.store import AsyncStore, CallRecord
 
 # What the smallest read consumes.
@@ -48,18 +50,30 @@ class Outcome:
 
 @dataclass(slots=True)
 class Meter:
-    """Adds up the capacity units of the calls that one request makes, as its caller may know them."""
+    """Adds up the capacity units of the calls that one request makes, as its caller may know them.
+
+    A request is stopped after the call with which it has used more than `most_units`.
+    """
 
     read_units: float = 0.0
     write_units: float = 0.0
     has_looked_up: bool = False
+    most_units: float = inf
+
+    @property
+    def units(self) -> float:
+        """The units of reads and writes."""
+        return self.read_units + self.write_units
 
 
 _METER: ContextVar[Meter | None] = ContextVar("keyfold_meter", default=None)
 
 
 def count_units(record: CallRecord) -> None:
-    """Add the units of a call to the meter of the request that makes it: a hook for a store."""
+    """Add the units of a call to the meter of the request that makes it: a hook for a store.
+
+    Raises a problem if these are more than the request may consume, so that it makes no further call.
+    """
     meter = _METER.get()
     if meter is None:
         return
@@ -72,12 +86,18 @@ def count_units(record: CallRecord) -> None:
         meter.read_units += record.consumed
     else:
         meter.write_units += record.consumed
+    if meter.units > meter.most_units:
+        detail = (
+            f"The call was stopped after {meter.units:g} capacity units; it may use "
+            f"{meter.most_units:g}. Ask for less."
+        )
+        raise refuse(429, "call-units-spent", detail)
 
 
 @contextmanager
-def metered() -> Generator[Meter]:
-    """Count the units of the calls that are made within."""
-    meter = Meter()
+def metered(most_units: float = inf) -> Generator[Meter]:
+    """Count the units of the calls that are made within; stop after the call that exceeds the most."""
+    meter = Meter(most_units=most_units)
     token = _METER.set(meter)
     try:
         yield meter
@@ -126,7 +146,7 @@ async def run_request(
             value: Any = await store.run(request)
         finally:
             if charge is not None:
-                charge(meter.read_units + meter.write_units)
+                charge(meter.units)
     cursor, invalid = None, 0
     if isinstance(value, Page | Collection):
         found = cast("Page[Any] | Collection", value)
