@@ -21,6 +21,7 @@ from keyfold.api.shapes._constraints import find_linear
 from keyfold.keys import KeyTemplate, Ulid, Wildcard
 from keyfold.policy import _rules
 from keyfold.policy.iam import _patterns
+from keyfold.service._routes import _PLACE
 from keyfold.store import _key_templates
 from keyfold.store._handles import Handles
 from tests.hostile.regular_expressions import Site, find_sites, find_slow_text, use
@@ -126,6 +127,11 @@ SAMPLES: dict[str, tuple[str | None, ...]] = {
     "policy.iam._documents": ("dynamodb:Get*", _ARN),
     "policy.iam._patterns": ("a${aws:username}b", " aws:username , 'a' ", "a*b?c", None),
     "policy.iam._statements": ("a*b", "Own items"),
+    "service._endpoints": ("OrderLine12", "/users/{user}/notes", "/users/{user}"),
+    "service._entity_tags": ('W/"abc"', '"abc", W/"d" , "e"', "v12"),
+    "service._events": ("a\r\nb",),
+    "service._preferences": ('respond-async, maxpagesize="20"',),
+    "service._routes": (r"/users/\{user\}", None),
     "store._follow_options": ("a-b",),
     "store._handles": (None, None, None),
     "store._key_templates": (None,),
@@ -230,6 +236,8 @@ def _build() -> Iterator[Built]:
     yield Built(re.compile(either), "fullmatch", TEMPLATES[0].render(VALUES))
     for segment in _patterns._segments(("table/", Wildcard.ONE, Wildcard.ANY, "a")):
         yield Built(segment.pattern, "search", "table/ba")
+    path = _PLACE.sub(r"(?P<\1>[^/]+)", re.escape("/users/{user}/notes/{note}"))
+    yield Built(re.compile(path), "fullmatch", "/users/ada/notes/1")
     handles = Handles([OrderId], bytes(32), "ada")
     order = VALUES["id"]
     yield Built(handles._handles, "finditer", f"a {handles.show(order)} b")
