@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from tests.hostile.load.data import LISTS, TABLE
 from tests.hostile.load.neighbour import NICENESS
+from tests.hostile.load.parents import end_with_parent
 from tests.unit.wire.server.http import ask, head, write_request
 
 Address = tuple[str, int]
@@ -278,6 +279,7 @@ def main() -> None:
     name, host, port = sys.argv[1:]
     # The polite client goes first on the processor: it is the server that is measured.
     os.nice(NICENESS)
+    end_with_parent()
     ATTACKS[name].run((host, int(port)))
 
 

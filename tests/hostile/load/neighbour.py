@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.fuzz.talking import Line
 from tests.hostile.load.data import TABLE
+from tests.hostile.load.parents import end_with_parent
 from tests.unit.wire.server.http import ask
 
 NICENESS = 10
@@ -86,6 +87,7 @@ def main() -> None:
     """Run on a host and port; with the path of a certificate, by TLS."""
     host, port, *certificates = sys.argv[1:]
     os.nice(NICENESS)
+    end_with_parent()
     tls = ssl.create_default_context(cafile=certificates[0]) if certificates else None
     for connection in range(_CONNECTIONS):
         address = (host, int(port))

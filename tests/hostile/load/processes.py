@@ -94,7 +94,8 @@ def neighbouring(address: tuple[str, int], *, tls: bool) -> AbstractContextManag
 
 @contextmanager
 def _running(module: str, *arguments: str) -> Generator[None]:
-    process = subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=ROOT)
+    command = [sys.executable, "-m", module, *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE)
     try:
         yield
         if process.poll() is not None:
