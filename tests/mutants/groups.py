@@ -57,15 +57,11 @@ GROUPS = {
         ),
         (
             *_in_storage("protocol", "busy_reads", "held_views", "shared_commits", "disowned"),
-            *_in_storage("readers", "checked_puts", "threads", "group_commit"),
+            *_in_storage("readers", "checked_puts", "watched_storages", "threads", "group_commit"),
             "tests/unit/engine/test_interrupts.py",
             "tests/hostile/test_files.py",
             *_in_storage("snapshots"),
         ),
-    ),
-    "storage-epochs": MutantGroup(
-        ("engine/storage/epochs.py", "engine/storage/file_watch.py"),
-        ("tests/crash/test_epochs.py", "tests/hostile/test_files.py"),
     ),
     "keys": MutantGroup(
         (

@@ -72,6 +72,7 @@ def test_all_background_reads_are_long_ones(
 
     monkeypatch.setattr(storage, "_read_secondary", fail)
     background = BackgroundStorage(storage)
+    assert background.durability == "process"
     with storage._mutex:
         assert background.get(ROWS, b"key0") == (b"{}", 2)
         assert background.read_span(ROWS, ALL, limit=1, max_bytes=9) == ((b"{}",), (2,))

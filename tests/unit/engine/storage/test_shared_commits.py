@@ -148,6 +148,21 @@ def test_a_block_that_cannot_begin_or_commit_raises_a_file_error(
     assert names_in(storage) == [b"there"]
 
 
+def test_a_thread_that_must_not_block_gets_no_block_while_another_writes(
+    storage: SqliteStorage,
+) -> None:
+    with (
+        storage._mutex,
+        storage.without_waiting(),
+        pytest.raises(FileBusy, match=r"rows\.db.*another thread is writing"),
+        storage.shared_commit(),
+    ):
+        pytest.fail("another thread is writing")
+    with storage.without_waiting():
+        share(storage, lambda: put(storage, b"kept"))
+    assert names_in(storage) == [b"kept", b"there"]
+
+
 def test_a_block_in_memory_commits_each_write() -> None:
     storage = SqliteStorage(":memory:", "memory")
     fill(storage)
