@@ -19,6 +19,7 @@ def test_render_and_parse_are_inverse(plan: Plan, data: st.DataObject) -> None:
         key = plan.template.render(values)
         assert type(key) is str
         assert plan.template.parse(key) == values
+        assert plan.template.matches(key)
 
 
 @THOROUGH
@@ -29,6 +30,7 @@ def test_only_renderings_are_parsed(plan: Plan, data: st.DataObject) -> None:
     key = key[:start] + data.draw(st.text(st.sampled_from(CHARACTERS), max_size=3)) + key[end:]
     values = plan.template.parse(key)
     assert values is None or plan.template.render(values) == key
+    assert plan.template.matches(key) == (values is not None)
 
 
 @THOROUGH

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from keyfold.keys._shapes import (
@@ -60,6 +60,9 @@ class PartFormat(ABC):
     """Renders the values of one type as the text of a key part, and parses them back."""
 
     __slots__ = ()
+
+    # Whether every text of the shape has a value.
+    always_reads: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -195,6 +198,8 @@ class ChoiceFormat(PartFormat):
 class IntFormat(PartFormat):
     """Non-negative integers of up to `digits` digits, with leading zeros."""
 
+    always_reads = True
+
     digits: int
     _limit: int = field(init=False, repr=False, compare=False)
 
@@ -312,6 +317,8 @@ class DatetimeFormat(PartFormat):
 @dataclass(frozen=True, slots=True)
 class UlidFormat(PartFormat):
     """Typed ids, with their prefix."""
+
+    always_reads = True
 
     kind: type[Ulid]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from keyfold.model._any_values import decode_any
 from keyfold.model._codecs import StoredField
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._scalars import decode_number
 from keyfold.model._value_codecs import Decode
+
+T = TypeVar("T")
 
 # The attribute, the field, the type that nearly every item stores, and the conversion from it.
 FastReader = tuple[str, str, str, Decode | None]
@@ -20,6 +22,8 @@ FieldReader = tuple[str, str, str, Decode | None, Decode, Callable[[], Any] | No
 Parse = Callable[[str], dict[str, Any] | None]
 # A key attribute, its type, and the parser of its template.
 KeyReader = tuple[str, str, Parse | None]
+# The same, with what tells whether a text is a key of the template.
+KeyMatcher = tuple[str, str, Callable[[str], bool] | None]
 
 # Fast path: fields that are stored as a single type and decoded by type alone need no conversion,
 # or a cheap one.
@@ -88,7 +92,10 @@ def find_recoverable(
 
 
 def key_readers_of(keys: Sequence[KeyPart]) -> tuple[KeyReader, ...]:
-    """Return how the fields in the parts of a primary key are read."""
+    """Return how the fields in the parts of a primary key are read.
+
+    The sort key comes first: within a page, it is what tells entities apart.
+    """
     readers: list[KeyReader] = [
         (each.attribute, each.kind, None if each.template is None else each.template.parse)
         for each in keys
@@ -96,14 +103,26 @@ def key_readers_of(keys: Sequence[KeyPart]) -> tuple[KeyReader, ...]:
     attribute, kind, parse = readers[0]
     if parse is not None:
         readers[0] = (attribute, kind, _cache_last(parse))
-    return tuple(readers)
+    return tuple(reversed(readers))
 
 
-def _cache_last(parse: Parse) -> Parse:
+def key_matchers_of(keys: Sequence[KeyPart]) -> tuple[KeyMatcher, ...]:
+    """Return how the parts of a primary key are recognised, in the order of `key_readers_of`."""
+    matchers: list[KeyMatcher] = [
+        (each.attribute, each.kind, None if each.template is None else each.template.matches)
+        for each in keys
+    ]
+    attribute, kind, matches = matchers[0]
+    if matches is not None:
+        matchers[0] = (attribute, kind, _cache_last(matches))
+    return tuple(reversed(matchers))
+
+
+def _cache_last(parse: Callable[[str], T]) -> Callable[[str], T]:
     """Return a parser that caches its last result: the items of a page share a partition key."""
-    last: tuple[str, dict[str, Any] | None] = ("", parse(""))
+    last: tuple[str, T] = ("", parse(""))
 
-    def parse_once(text: str) -> dict[str, Any] | None:
+    def parse_once(text: str) -> T:
         nonlocal last
         known = last  # read once: another thread may replace it
         if known[0] == text:

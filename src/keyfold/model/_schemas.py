@@ -23,8 +23,10 @@ from keyfold.model._cross_checks import CrossCheck
 from keyfold.model._field_readers import (
     FastReader,
     FieldReader,
+    KeyMatcher,
     KeyReader,
     find_recoverable,
+    key_matchers_of,
     key_readers_of,
     reader_of,
     split_readers,
@@ -125,6 +127,7 @@ class EntitySchema:
     _others: tuple[FieldReader, ...] = field(init=False)
     _all_readers: tuple[FieldReader, ...] = field(init=False)
     _key_readers: tuple[KeyReader, ...] = field(init=False)
+    _key_matchers: tuple[KeyMatcher, ...] = field(init=False)
     _index_writers: tuple[KeyPart, ...] = field(init=False)
     # Fields that contain models: the attribute, the field and its codec.
     _nested: tuple[tuple[str, str, ValueCodec], ...] = field(init=False)
@@ -208,6 +211,7 @@ class EntitySchema:
         fast = {name for _, name, _, _ in self._fast}
         self._recoverable_others = tuple(each for each in self._recoverable if each[1] not in fast)
         self._key_readers = key_readers_of(self.keys)
+        self._key_matchers = key_matchers_of(self.keys)
 
     def with_former_names(self, condition: Condition) -> Condition:
         """Return a condition that also finds values under the former names of their attributes."""
@@ -356,7 +360,14 @@ class EntitySchema:
             attribute = self.type_attribute[0]
             if attribute in item:
                 return item[attribute].get("S") in self.kinds
-        return self._parse_keys(item) is not None
+        try:
+            for attribute, kind, matches in self._key_matchers:
+                data = item[attribute][kind]
+                if matches is not None and not matches(data):
+                    return False
+        except KeyError:
+            return False
+        return True
 
     def read_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
         """Return the fields that are part of an item's key; None if it is not of this entity.
@@ -369,16 +380,16 @@ class EntitySchema:
 
     def _parse_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
         fields: dict[str, Any] = {}
-        for attribute, kind, parse in self._key_readers:
-            value = item.get(attribute)
-            data = None if value is None else value.get(kind)
-            if data is None:
-                return None
-            if parse is not None:
-                parsed = parse(data)
-                if parsed is None:
-                    return None
-                fields |= parsed
+        try:
+            for attribute, kind, parse in self._key_readers:
+                data = item[attribute][kind]
+                if parse is not None:
+                    parsed = parse(data)
+                    if parsed is None:
+                        return None
+                    fields |= parsed
+        except KeyError:
+            return None
         return fields
 
     def decode(

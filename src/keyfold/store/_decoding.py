@@ -36,7 +36,8 @@ class Decoder:
     """Decodes the items of one request."""
 
     __slots__ = (
-        *("_now_seconds", "_other", "_reports", "_shape", "_table", "_ttl"),
+        *("_is_own", "_now_seconds", "_other", "_own_in", "_partition", "_reports", "_shape"),
+        *("_table", "_ttl"),
         "invalid",
     )
 
@@ -52,6 +53,12 @@ class Decoder:
         self._table: Table = table
         self._shape = request.shape
         self._ttl = None if request.includes_expired else table.ttl
+        # The attribute that tells Keyfold's own items, if any may be read.
+        self._own_in = self._table.key.partition[0] if table.may_read_own_items else None
+        # The partition key of the last item, and whether it is that of an own item: the items of a query
+        # share theirs.
+        self._partition: AttributeValue | None = None
+        self._is_own = False
         self._now_seconds = 0 if self._ttl is None else whole_seconds(context.now)
         self._reports = on_invalid == "report"
         # The entity of the last item that was of another one: the next is often of the same.
@@ -67,33 +74,40 @@ class Decoder:
         `known` holds the key fields, if the request gave them. An item that fails validation raises
         ItemInvalid; if such items are to be reported, it is added to `invalid`, and skipped.
         """
-        # As `_is_hidden`, without another call for every item.
-        if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
-            return SKIPPED
-        if self._table.may_read_own_items and is_own_item(self._table, item):
-            return SKIPPED
-        shape, schema = self._shape, self._shape.schema
+        shape, keys = self._shape, known
+        schema = shape.schema
         try:
-            if schema is None:
-                schema, keys = self._table.find_schema(item), None
-            else:
-                keys = schema.read_keys(item) if known is None else known
+            # First what tells items of other entities: a page may have many of them.
+            if schema is not None and keys is None:
+                keys = schema.read_keys(item)
                 if keys is None:
                     return SKIPPED
-                if self._table.fallback is not None and not self._table.is_of(schema, item):
+            # As `_is_hidden`, without another call for every item.
+            ttl, own_in = self._ttl, self._own_in
+            if ttl is not None and ttl in item and is_expired(item, ttl, self._now_seconds):
+                return SKIPPED
+            if own_in is not None:
+                partition = item.get(own_in)
+                if partition != self._partition:
+                    self._partition, self._is_own = partition, is_own_item(self._table, item)
+                if self._is_own:
                     return SKIPPED
+            if schema is None:
+                schema = self._table.find_schema(item)
+            elif self._table.fallback is not None and not self._table.is_of(schema, item):
+                return SKIPPED
             if shape.as_refs:
                 return self._make_ref(schema, item)
             if shape.only is not None:
                 return _decode_only(schema, shape.only, item)
             return schema.decode(item, keys)
         except ItemMismatch as error:
+            if self._is_hidden(item):
+                return SKIPPED
             if shape.schema is None and self._table.fallback is not None:
                 loose = self._decode_loose(item)
                 if loose is not None:
                     return loose
-            if is_own_item(self._table, item):
-                return SKIPPED
             return self._report(item, str(error), schema)
 
     def _decode_loose(self, item: Mapping[str, AttributeValue]) -> Any:

@@ -100,7 +100,7 @@ def read_page(
     call_limit = limit = request.page_limit
     found = PageRead(decoder.invalid)
     # A read of the whole table knows no other entities.
-    has_others = request.shape.schema is not None
+    has_others, report_unknown = request.shape.schema is not None, decoder.report_unknown
     while True:
         if start is not None:
             payload["ExclusiveStartKey"] = start
@@ -112,15 +112,16 @@ def read_page(
         found.consumed += _consumed(response)
         found.scanned += response["ScannedCount"]
         items, last = response["Items"], response.get("LastEvaluatedKey")
-        before = len(found.values)
+        values = found.values
+        before = len(values)
         for place, item in enumerate(items):
             value = decode(item)
             if value is SKIPPED:
                 if has_others:
-                    decoder.report_unknown(item)
+                    report_unknown(item)
                 continue
-            found.values.append(value)
-            if limit is not None and len(found.values) == limit:
+            values.append(value)
+            if len(values) == limit:
                 is_last = place == len(items) - 1
                 found.position = last if is_last else position_of(request, item)
                 return found
