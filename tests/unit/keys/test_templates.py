@@ -152,7 +152,7 @@ def test_the_fields_of_a_text_can_be_read_before_their_types_are_known() -> None
 )
 def test_text_that_does_not_match_has_no_values(text: str, key: str) -> None:
     assert template(text).parse(key) is None
-    assert not make(text).matches(key)
+    assert not template(text).matches(key)
 
 
 def test_a_part_may_contain_a_line_break() -> None:
