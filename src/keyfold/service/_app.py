@@ -23,7 +23,7 @@ from keyfold.errors import NotFound
 from keyfold.model import Request, Table
 from keyfold.service._arguments import read_body, read_query
 from keyfold.service._batches import BatchReader
-from keyfold.service._bodies import parse_json
+from keyfold.service._bodies import parse_json, write_exactly
 from keyfold.service._callers import Authenticator, Caller, FixedCaller, Nobody
 from keyfold.service._changes import ChangeWatcher
 from keyfold.service._cors import answer_preflight, is_preflight, share_with
@@ -73,6 +73,8 @@ _PAGE_HEADERS = {
     "x-content-type-options": "nosniff",
 }
 _REQUEST_ID_BYTES = 8
+# What it takes to look for the record of an idempotency key: a conditional write of a small item.
+_KEY_UNITS = 1.0
 _NOTHING_FOUND = "There is no such item."
 
 AnyResponse = ServiceResponse | EventStreamResponse
@@ -125,6 +127,7 @@ class PatternService:
         self.settings = settings
         self.endpoints = make_endpoints(table)
         self.database = ServiceDatabase(table, database, **options)
+        self.database.check_key(settings.authenticator)
         self.metrics = Metrics()
         self._routes = Routes(self.endpoints.values())
         self._browsers = BrowserRules(
@@ -170,6 +173,7 @@ class PatternService:
             if message["type"] == "lifespan.startup":
                 try:
                     await self.database.open()
+                    self.database.check_key(self.settings.authenticator)
                     await self._check_caller()
                 except Exception as error:  # noqa: BLE001 - the server reports it, and ends
                     await send({"type": "lifespan.startup.failed", "message": str(error)})
@@ -314,6 +318,8 @@ class PatternService:
         keys = await self.database.idempotency_keys()
         conditions = (request.headers.get(each, "") for each in (IF_MATCH, IF_NONE_MATCH))
         same = (to_canonical_json(body), request.sent_path, *conditions)
+        # An answer that is replayed is not free.
+        self._charge(caller, exchange, _KEY_UNITS)
         return await keys.run(caller.principal, key, endpoint.name, same, store, respond)
 
     async def _run(
@@ -380,9 +386,11 @@ class PatternService:
         body = await request.read_body(self.settings.max_body)
         check_json(request.headers, body)
         given = parse_json(body or b"{}")
-        results, outcomes = await self._batches.read(given, store, exchange.handles)
-        self._charge(caller, exchange, sum(each.units for each in outcomes))
-        return ServiceResponse(200, orjson.dumps({"results": results}))
+        charge = partial(self._charge, caller, exchange)
+        # Each of its reads may be invalid.
+        charge(0.0)
+        results = await self._batches.read(given, store, exchange.handles, charge)
+        return ServiceResponse(200, write_exactly({"results": results}))
 
     async def _watch_changes(
         self, request: ServiceRequest, exchange: _Exchange

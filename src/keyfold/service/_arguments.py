@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
+from contextlib import suppress
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from keyfold.errors import KeyfoldError, SerializationException
 from keyfold.model._pattern_types import assume_utc
-from keyfold.service._bodies import parse_json
+from keyfold.service._bodies import read_exactly, write_exactly
 from keyfold.service._endpoints import EndpointParameter, PatternEndpoint
 from keyfold.store import Handles
 
@@ -34,22 +35,28 @@ class ArgumentsInvalid(Exception):
         self.problems = tuple(problems)
 
 
+_UNREADABLE = "A value cannot be read: it is nested too deep, or is not Unicode"
 _LISTS = (list, tuple, set, frozenset, Sequence, AbstractSet, Iterable)
 
 
 def read_body(
     endpoint: PatternEndpoint, body: bytes, places: Mapping[str, str], handles: Handles | None
 ) -> dict[str, Any]:
-    """Return the arguments of a JSON body and of the path; raises ArgumentsInvalid, SerializationException, HandleInvalid."""
-    if handles is not None or places:
-        given: Any = parse_json(body) if body else {}
-        if isinstance(given, dict):
-            given = {**cast("dict[str, Any]", given), **places}
-        if handles is not None:
-            given = handles.read_json(given)
-        body = orjson.dumps(given)
+    """Return the arguments of a JSON body and of the path, which count more.
+
+    Raises ArgumentsInvalid, SerializationException, HandleInvalid.
+    """
+    body = body.strip() or b"{}"
+    if handles is not None:
+        try:
+            body = handles.read_encoded(body)
+        except UnicodeDecodeError:
+            raise SerializationException from None
+        places = {name: handles.read(text) for name, text in places.items()}
+    if places:
+        body = _add_members(body, places)
     try:
-        found = endpoint.arguments.validate_json(body or b"{}")
+        found = _validate(endpoint, body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
@@ -62,7 +69,29 @@ def read_arguments(
     endpoint: PatternEndpoint, given: Mapping[str, Any], handles: Handles | None
 ) -> dict[str, Any]:
     """Return the arguments of a JSON object; raises ArgumentsInvalid, HandleInvalid."""
-    return read_body(endpoint, orjson.dumps(given), {}, handles)
+    try:
+        return read_body(endpoint, write_exactly(given), {}, handles)
+    except (SerializationException, RecursionError):
+        raise ArgumentsInvalid([ArgumentProblem("", _UNREADABLE)]) from None
+
+
+def _add_members(body: bytes, members: Mapping[str, str]) -> bytes:
+    """Return an encoded object with more members; of members with the same name, the last one counts."""
+    if not body.endswith(b"}"):
+        # Not an object, which the validation refuses.
+        return body
+    head = body[:-1].rstrip()
+    return head + (b"" if head == b"{" else b",") + orjson.dumps(members)[1:]
+
+
+def _validate(endpoint: PatternEndpoint, body: bytes) -> dict[str, Any]:
+    """Return the validated members of a body, with all digits of its numbers; raises ValidationError."""
+    exact = read_exactly(body)
+    if exact is not None:
+        # Some types take a number of JSON, but no Decimal.
+        with suppress(ValidationError):
+            return endpoint.arguments.validate_python(exact)
+    return endpoint.arguments.validate_json(body)
 
 
 def read_query(

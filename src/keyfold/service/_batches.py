@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -47,33 +48,48 @@ class BatchReader:
         self._pages = pages
 
     async def read(
-        self, given: Any, store: AsyncStore, handles: Handles | None
-    ) -> tuple[list[dict[str, Any]], list[Outcome]]:
-        """Return the result or problem of each read, and the outcomes of those that succeeded."""
+        self,
+        given: Any,
+        store: AsyncStore,
+        handles: Handles | None,
+        charge: Callable[[float], None],
+    ) -> list[dict[str, Any]]:
+        """Return the result or problem of each read.
+
+        `charge` is called with the units of each read that was run, even if it failed.
+        """
         try:
             batch = BATCH.validate_python(given)
         except ValidationError as error:
             raise ArgumentsInvalid(list_problems(error, handles)) from error
-        outcomes: list[Outcome] = []
-        reads = (self._read(each, store, handles, outcomes) for each in batch.requests)
-        return await asyncio.gather(*reads), outcomes
+        reads = (self._read(each, store, handles, charge) for each in batch.requests)
+        return await asyncio.gather(*reads)
 
     async def _read(
-        self, read: BatchRead, store: AsyncStore, handles: Handles | None, outcomes: list[Outcome]
+        self,
+        read: BatchRead,
+        store: AsyncStore,
+        handles: Handles | None,
+        charge: Callable[[float], None],
     ) -> dict[str, Any]:
         try:
-            outcome = await self._run(read, store, handles)
+            outcome = await self._run(read, store, handles, charge)
         except Exception as error:  # noqa: BLE001 - every error is a problem
             problem = describe_error(error, handles)
             return {"status": problem.status, "problem": problem.to_json()}
-        outcomes.append(outcome)
         endpoint = self._endpoints[read.pattern]
         result: dict[str, Any] = {"status": 200, "result": to_json(endpoint, outcome, handles)}
         if endpoint.is_page:
             result["cursor"] = outcome.cursor
         return result
 
-    async def _run(self, read: BatchRead, store: AsyncStore, handles: Handles | None) -> Outcome:
+    async def _run(
+        self,
+        read: BatchRead,
+        store: AsyncStore,
+        handles: Handles | None,
+        charge: Callable[[float], None],
+    ) -> Outcome:
         endpoint = self._endpoints.get(read.pattern)
         if endpoint is None:
             raise refuse(404, "pattern-unknown", f"There is no pattern {read.pattern[:80]!r}.")
@@ -83,7 +99,7 @@ class BatchReader:
         made = make_request(
             endpoint, arguments, limit=read.limit, cursor=read.cursor, pages=self._pages
         )
-        outcome = await run_request(store, made)
+        outcome = await run_request(store, made, charge)
         if is_nothing(outcome.value) and not endpoint.is_page:
             raise refuse(404, "not-found", "There is no such item.")
         return outcome

@@ -21,7 +21,7 @@ from keyfold.clocks import Clock
 from keyfold.errors import Unauthenticated
 from keyfold.policy import RuledTable
 from keyfold.service._callers import Caller
-from keyfold.service._claims import ClaimMapping, make_caller
+from keyfold.service._claims import ClaimMapping, RefusalLog, make_caller
 from keyfold.service._jwks import KeySet, import_jwt
 from keyfold.service._key_rotation import RotatingKeys
 
@@ -75,6 +75,7 @@ class BearerTokens:
         self._tables = tuple(tables)
         self._clock = clock
         self._verified: OrderedDict[bytes, _Verified] = OrderedDict()
+        self._refusals = RefusalLog()
 
     def recognizes(self, headers: Mapping[str, str]) -> bool:
         """Return whether a request has a bearer token that looks like a JWT."""
@@ -109,7 +110,7 @@ class BearerTokens:
             raise _refuse("The token is signed with a key that its issuer does not have")
         self._check_signature(token, key, algorithm, payload)
         until = _check_claims(claims, issuer, self._clock())
-        caller = make_caller(issuer.mapping, claims, self._tables, until)
+        caller = make_caller(issuer.mapping, claims, self._tables, until, self._refusals)
         self._verified[digest] = _Verified(caller, issuer, keys, until)
         if len(self._verified) > _MOST_CACHED:
             self._verified.popitem(last=False)

@@ -12,7 +12,6 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import orjson
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from keyfold.errors import KeyPartInvalid
@@ -20,6 +19,7 @@ from keyfold.model import Table
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._seen_values import read_key_fields
 from keyfold.policy import find_readable
+from keyfold.service._bodies import write_exactly
 from keyfold.service._callers import Caller
 from keyfold.service._events import EventKind
 from keyfold.service._positions import EventIds
@@ -80,7 +80,7 @@ class RecordedChange:
     def whole(self) -> VisibleChange | None:
         """The change as those see it who may get the whole item."""
         data = self.describe(None)
-        return None if data is None else VisibleChange(self.kind, orjson.dumps(data))
+        return None if data is None else VisibleChange(self.kind, write_exactly(data))
 
     def describe(self, readable: frozenset[str] | None) -> dict[str, Any] | None:
         """Return the data of the event, with all attributes or some; None if there is nothing to tell."""
@@ -176,4 +176,4 @@ class PrincipalView:
             return None
         if self._handles is not None:
             data = self._handles.show_json(data)
-        return VisibleChange(change.kind, orjson.dumps(data))
+        return VisibleChange(change.kind, write_exactly(data))

@@ -20,6 +20,7 @@ ClaimPath = tuple[str, ...]
 _SCOPE: ClaimPath = ("scope",)
 _MOST_ID_BYTES = 1_024
 _MOST_NAME_CHARACTERS = 128
+_MOST_REASONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,28 @@ class ClaimMapping:
         return tuple(dict.fromkeys((*self.always, *self.roles.values())))
 
 
+class RefusalLog:
+    """Logs why callers are refused, each reason once, and no more than 100 of them."""
+
+    def __init__(self) -> None:
+        self._logged: set[str] = set()
+
+    def note(self, reason: str) -> None:
+        """Log a reason, unless it was logged before."""
+        if reason in self._logged or len(self._logged) >= _MOST_REASONS:
+            return
+        self._logged.add(reason)
+        last = len(self._logged) == _MOST_REASONS
+        more = " No more such callers are logged." if last else ""
+        _LOG.warning("refused a caller: %s%s", reason, more)
+
+
 def make_caller(
     mapping: ClaimMapping,
     claims: Mapping[str, Any],
     tables: Collection[RuledTable],
     expires: float,
+    log: RefusalLog,
 ) -> Caller:
     """Return the caller that a token stands for; raises CallerRefused."""
     roles = _find_roles(mapping, claims)
@@ -58,19 +76,19 @@ def make_caller(
     ids = {
         name: _read_id(claims, path, name) for name, path in mapping.ids.items() if name in tenants
     }
-    _check_principal(tables, roles, ids)
+    _check_principal(tables, roles, ids, log)
     return Caller((roles[0], *roles[1:]), ids, _find_name(claims), expires)
 
 
 def _check_principal(
-    tables: Collection[RuledTable], roles: Collection[str], ids: Mapping[str, str]
+    tables: Collection[RuledTable], roles: Collection[str], ids: Mapping[str, str], log: RefusalLog
 ) -> None:
     """Raise CallerRefused unless a principal can have these roles and ids."""
     try:
         make_guards(tables, roles, ids)
     except PrincipalInvalid as error:
         # The message names key templates, which are none of the caller's business.
-        _LOG.warning("refused a caller: %s", error)
+        log.note(str(error))
         fact = "The caller's roles and ids cannot be used here"
         raise CallerRefused(fact, "The log of the service says why.") from None
 

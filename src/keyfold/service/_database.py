@@ -11,7 +11,7 @@ from typing import Any
 from keyfold.connect import open_async
 from keyfold.errors import OptionInvalid
 from keyfold.model import Table
-from keyfold.service._callers import Caller
+from keyfold.service._callers import Authenticator, Caller, FixedCaller, Nobody
 from keyfold.service._entity_tags import EntityTags
 from keyfold.service._idempotency import IdempotencyKeys
 from keyfold.service._problems import refuse
@@ -33,6 +33,10 @@ class ServiceDatabase:
     def __init__(self, table: Table, database: str | AsyncStore, **options: Any) -> None:
         self.table = table
         self._is_given = not isinstance(database, str)
+        # A file keeps a key of its own, and a given store may still be opened.
+        self._lacks_key = (
+            isinstance(database, str) and "://" in database and options.get("cursor_key") is None
+        )
         self._opened = (
             open_async(table, database, **options) if isinstance(database, str) else database
         )
@@ -42,6 +46,22 @@ class ServiceDatabase:
         self.tags = EntityTags(b"")
         self._lock = asyncio.Lock()
         self._stores: OrderedDict[str, AsyncStore] = OrderedDict()
+
+    def check_key(self, authenticator: Authenticator) -> None:
+        """Raise OptionInvalid if callers may be end users, but there is no key for their handles."""
+        match authenticator:
+            case Nobody():
+                return
+            case FixedCaller(caller=caller):
+                names = {*caller.roles}
+            case _:
+                names = {*self.table.roles}
+        roles = [each for each in self.table.roles.values() if each.name in names]
+        if self._lacks_key and any(each.is_end_user for each in roles):
+            advice = (
+                "End users get handles, which have to stay the same: give at least 32 random bytes."
+            )
+            raise OptionInvalid("cursor_key", None, advice)
 
     async def open(self) -> AsyncStore:
         """Return the store that may do everything; it is opened with the first call."""
@@ -66,6 +86,7 @@ class ServiceDatabase:
         try:
             return EntityTags(self._opened.derive_secret("entity tags"))
         except OptionInvalid:
+            self._lacks_key = True
             # As cursors are then, tags are of use in this process only.
             return EntityTags(secrets.token_bytes(32))
 

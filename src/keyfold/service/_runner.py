@@ -56,6 +56,8 @@ def run_app(
     except ImportError:
         raise ExtraMissing("The server", "uvicorn", extra) from None
     limits = limits or Limits()
+    # Inherited by every connection. Otherwise a response in two packets may wait for 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     config = uvicorn.Config(
         app,
         lifespan="on",

@@ -41,6 +41,8 @@ _MIN_FRAGMENT = 4
 # between them.
 _OUTSIDE_TEXTS = frozenset("0123456789+-.eE truefalsenullNaNInfinity,:{}[]")
 
+_ENCODED_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+
 
 class Handles:
     """Shows the system keys in texts as handles, and reads handles back, for one principal.
@@ -116,6 +118,23 @@ class Handles:
     def read_json(self, value: Any) -> Any:
         """Return a JSON value with ids in place of the handles; raises HandleInvalid."""
         return _change_texts(value, self.read)
+
+    def read_encoded(self, data: bytes) -> bytes:
+        """Return encoded JSON with ids in place of the handles: as `read_json`, with numbers as written.
+
+        Raises HandleInvalid, and UnicodeDecodeError for what is not UTF-8. What is not JSON stays so.
+        """
+        text = data.decode()
+        if self._is_found_encoded and "\\" not in text:
+            return self.read(text).encode()
+        return _ENCODED_TEXT.sub(self._read_encoded_text, text).encode()
+
+    def _read_encoded_text(self, found: re.Match[str]) -> str:
+        try:
+            text: str = json.loads(found[0])
+        except ValueError:
+            return found[0]
+        return json.dumps(self.read(text))
 
     def show_error(self, error: KeyfoldError | ValidationError) -> str:
         """Return the message of an error for the principal: it names entities and handles, no keys.

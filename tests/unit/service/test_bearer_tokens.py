@@ -345,3 +345,14 @@ def test_an_issuer_cannot_speak_for_another(tmp_path: Path) -> None:
     for token in (sign(staff), sign(None, make_private("two"))):
         with pytest.raises(Unauthenticated, match="signature is wrong"):
             call(opened, token)
+
+
+def test_an_unusable_caller_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = open_files(tmp_path)
+    for number in range(300):
+        with pytest.raises(CallerRefused):
+            call(opened, sign(make_claims(sub=f"a#{number % 150}")))
+    assert caplog.text.count("refused a caller: ") == 100
+    assert caplog.text.count("No more such callers are logged.") == 1

@@ -105,6 +105,35 @@ def test_a_request_that_fails_is_charged_too() -> None:
     run(use, diary, caller=ADA, limits=limits)
 
 
+def test_the_reads_of_a_batch_are_charged_even_if_they_fail() -> None:
+    limits = RateLimits(RateLimit(units_per_second=1, burst_units=4), monotonic=Watch())
+    denied = {"pattern": "entry_of", "arguments": {"user": "bob", "day": "1"}}
+
+    async def use(client: httpx2.AsyncClient) -> None:
+        body = {"requests": [denied] * 10}
+        assert [(await client.post("/batch", json=body)).status_code for _ in range(2)] == [
+            200,
+            429,
+        ]
+
+    run(use, diary, caller=ADA, limits=limits)
+
+
+def test_replayed_answers_are_charged() -> None:
+    limits = RateLimits(RateLimit(units_per_second=1, burst_units=4), monotonic=Watch())
+
+    async def use(client: httpx2.AsyncClient) -> None:
+        async def post() -> int:
+            response = await client.post(
+                "/entry/add-entry", json={"entry": ENTRY}, headers={"idempotency-key": "k"}
+            )
+            return response.status_code
+
+        assert [await post() for _ in range(5)] == [200, 200, 200, 429, 429]
+
+    run(use, diary, caller=ADA, limits=limits)
+
+
 @pytest.mark.parametrize("caller", [ADA, EVE])
 @pytest.mark.parametrize("depth", [200, 300, 1_000, 10_000])
 def test_a_body_that_is_nested_too_deep_is_refused(caller: Caller, depth: int) -> None:

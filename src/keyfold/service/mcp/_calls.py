@@ -159,7 +159,7 @@ class AgentService:
         entry: AuditEntry | None,
     ) -> dict[str, Any]:
         given, limit, cursor = split_paging(endpoint, arguments)
-        values = read_values(endpoint, given, call.handles)
+        values = read_arguments(endpoint, given, call.handles)
         pages = self.settings.caps.pages
         request = make_request(endpoint, values, limit=limit, cursor=cursor, pages=pages)
         if endpoint.writes:
@@ -293,18 +293,6 @@ def split_paging(
     if problems:
         raise ArgumentsInvalid(problems)
     return given, limit, cursor
-
-
-def read_values(
-    endpoint: PatternEndpoint, given: Mapping[str, Any], handles: Handles | None
-) -> dict[str, Any]:
-    """Return the values of a pattern's arguments; raises ArgumentsInvalid, HandleInvalid."""
-    try:
-        return read_arguments(endpoint, given, handles)
-    except (TypeError, RecursionError):
-        # An integer of more than 64 bits, half of a surrogate pair, or too many levels.
-        fact = "A value cannot be read: it is nested too deep, or is not Unicode, or too large a number"
-        raise ArgumentsInvalid([ArgumentProblem("", fact)]) from None
 
 
 def _show_items(endpoint: PatternEndpoint, handles: Handles | None, page: Page[Any]) -> list[Any]:

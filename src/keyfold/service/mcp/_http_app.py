@@ -66,10 +66,10 @@ class AgentApp:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         try:
+            await self.service.database.open()
+            self.service.database.check_key(self._authenticator)
             if isinstance(self._authenticator, FixedCaller):
                 await self.service.open(self._authenticator.caller)
-            else:
-                await self.service.database.open()
         except Exception as error:  # noqa: BLE001 - the server reports it, and ends
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
