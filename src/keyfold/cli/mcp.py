@@ -12,6 +12,8 @@ from keyfold.cli._options import Database, OneTableArgument, TableOption
 from keyfold.cli._principals import Ids, Roles, read_principal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     # Imported when the command runs, so that --help does not load the model.
     from keyfold.model import Table
     from keyfold.service.mcp import AgentApp, AgentSettings
@@ -20,6 +22,7 @@ EXAMPLES = (
     "keyfold mcp market --db market.db --as customer --id user=ada",
     "keyfold mcp market --db market.db --as support --write --audit calls.jsonl",
     "keyfold mcp market --db market.db --http --auth auth.toml --port 0",
+    "keyfold mcp --table shop.tables:market --db shop.db --design",
 )
 
 # Over HTTP, a principal that has been idle for so long has a new session.
@@ -56,6 +59,13 @@ def mcp(
             metavar="FILE",
         ),
     ] = None,
+    design: Annotated[
+        bool,
+        typer.Option(
+            "--design",
+            help="Offer tools for designers, too: review, price and try the declaration on scratch data.",
+        ),
+    ] = False,
     http: Annotated[
         bool, typer.Option("--http", help="Serve HTTP (streamable), at the path /mcp.")
     ] = False,
@@ -111,6 +121,9 @@ def mcp(
     without --as, calls may do all that you may do with the database. Over HTTP, without --as and
     --auth, every request answers with status 401.
 
+    With --design, an agent that edits the declaration can review, price and try it as it is in its
+    file, on scratch data in memory. These tools never use the database.
+
     A file that does not exist is created. Needs the extra keyfold[mcp].
     """
     import asyncio
@@ -124,6 +137,7 @@ def mcp(
         AgentService,
         AgentSettings,
         AuditLog,
+        DesignWorkbench,
         serve_stdio,
     )
 
@@ -134,6 +148,9 @@ def mcp(
         audit=None if audit is None else AuditLog(audit),
     )
     if http:
+        if design:
+            fact = "its scratch data is that of one designer. Omit --http or --design."
+            raise typer.BadParameter(fact, param_hint="--design")
         _serve_http(
             found,
             db,
@@ -156,12 +173,38 @@ def mcp(
             raise typer.BadParameter("it is for --http. Give --http, too.", param_hint=option)
     principal = read_principal(roles, ids)
     caller = None if principal is None else Caller(principal.roles, principal.ids, name="--as")
+    tools = DesignWorkbench(_make_loader(name, table, found)).make_tools() if design else ()
 
     async def serve() -> None:
         database = ServiceDatabase(found, db, **find_store_options(db))
-        await serve_stdio(AgentService(found, database, settings), caller)
+        await serve_stdio(AgentService(found, database, settings, tools), caller)
 
     asyncio.run(serve())
+
+
+def _make_loader(name: str | None, option: str | None, found: Table) -> Callable[[], Table]:
+    """Return a function that loads the declaration of a table as it is in its files now.
+
+    The modules of its package are imported anew, unless it is an included design.
+    """
+    import importlib
+    import linecache
+    import sys
+
+    from keyfold.cli._tables import find_table
+
+    packages = {each.entity.__module__.partition(".")[0] for each in found.entities.values()}
+
+    def load() -> Table:
+        for each in [*sys.modules]:
+            package = each.partition(".")[0]
+            if package in packages and package != "keyfold":
+                del sys.modules[each]
+        importlib.invalidate_caches()
+        linecache.checkcache()
+        return find_table(name, option)
+
+    return load
 
 
 def _serve_http(

@@ -74,6 +74,13 @@ class AsyncStore:
         steps, calls = plan_calls(self._settings, request)
         return await self._drive(steps, calls)
 
+    def plan(self, request: Request[Any]) -> Calls:
+        """Return the calls that a request is known to make, without making any.
+
+        Raises what `run` would raise before its first call: AccessDenied, WrongTable, QueryInvalid.
+        """
+        return plan_calls(self._settings, request)[1]
+
     async def run_until(
         self, request: Request[V], condition: Callable[[V], object], *, attempts: int = 10
     ) -> V:

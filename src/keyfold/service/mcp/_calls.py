@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from keyfold.model import Page, Query, Scan, Table
+from keyfold.analysis import PatternProfile, TableProfile
+from keyfold.model import Page, Query, Request, Scan, Table
 from keyfold.service._arguments import ArgumentProblem, ArgumentsInvalid, read_arguments
 from keyfold.service._callers import Caller
 from keyfold.service._database import ServiceDatabase
@@ -18,11 +18,14 @@ from keyfold.service._problems import describe_error, refuse
 from keyfold.service._results import is_nothing, to_json
 from keyfold.service._running import LEAST_UNITS, Meter, Outcome, make_request, metered
 from keyfold.service.mcp._audit import AuditEntry
-from keyfold.service.mcp._lists import ListAnswer, ListReader, measure, to_text
+from keyfold.service.mcp._explaining import EXPLAIN, ExplainArguments, explain_pattern
+from keyfold.service.mcp._lists import ListAnswer, ListReader, measure
+from keyfold.service.mcp._resources import AgentResource, list_resources
 from keyfold.service.mcp._schemas import LIMIT, ToolSchemas, paging_parameters
 from keyfold.service.mcp._sessions import AgentSession, AgentSessions
 from keyfold.service.mcp._settings import AgentSettings
-from keyfold.service.mcp._tools import AgentTool, Profiles, make_tool, measure_patterns
+from keyfold.service.mcp._tool_calls import OwnTool, ToolAnswer, ToolCall, make_own_tool
+from keyfold.service.mcp._tools import AgentTool, make_tool, measure_patterns
 from keyfold.store import AsyncStore, Handles
 
 _LOG = logging.getLogger("keyfold.service.mcp")
@@ -32,38 +35,19 @@ _FAULT = 500
 _WHOLE = "the whole database"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """What a call returns: a JSON object, which says what went wrong if `is_error`."""
-
-    document: Mapping[str, Any]
-    is_error: bool = False
-
-    @property
-    def text(self) -> str:
-        """The answer as compact JSON."""
-        return to_text(self.document)
-
-
-@dataclass(slots=True)
-class ToolCall:
-    """A call that runs: what it may use, and what is known of it when it ends."""
-
-    store: AsyncStore
-    handles: Handles | None
-    meter: Meter
-    most_bytes: int
-    most_units: float
-    items: int = 0
-
-
 class AgentService:
     """The access patterns of a table as tools. Callers are given with each call, never by an agent.
 
     A caller of None has the rights of the process: all of the database.
     """
 
-    def __init__(self, table: Table, database: ServiceDatabase, settings: AgentSettings) -> None:
+    def __init__(
+        self,
+        table: Table,
+        database: ServiceDatabase,
+        settings: AgentSettings,
+        tools: Iterable[OwnTool[Any]] = (),
+    ) -> None:
         self.table = table
         self.database = database
         self.settings = settings
@@ -73,7 +57,11 @@ class AgentService:
         self._sessions = AgentSessions(
             caps.session_units, settings.idle_seconds, settings.monotonic
         )
-        self._profiles: asyncio.Future[Profiles] | None = None
+        self._profile: asyncio.Future[TableProfile | None] | None = None
+        # The resources of end users, and those of others.
+        self._resources: dict[bool, dict[str, AgentResource]] = {}
+        explain = make_own_tool(EXPLAIN, "Explain a tool", ExplainArguments, self._explain)
+        self._own = {each.tool.name: each for each in (explain, *tools)}
 
     async def open(self, caller: Caller | None) -> AsyncStore:
         """Return the store of a caller; raises PrincipalInvalid."""
@@ -81,25 +69,48 @@ class AgentService:
             return await self.database.open()
         return await self.database.open_as(caller)
 
-    async def profiles(self) -> Profiles:
+    async def profile(self) -> TableProfile | None:
         """Return what patterns consume; it is measured once, beside the event loop."""
-        if self._profiles is None:
-            self._profiles = asyncio.ensure_future(asyncio.to_thread(measure_patterns, self.table))
-        return await asyncio.shield(self._profiles)
+        if self._profile is None:
+            self._profile = asyncio.ensure_future(asyncio.to_thread(measure_patterns, self.table))
+        return await asyncio.shield(self._profile)
+
+    @property
+    def listed(self) -> list[PatternEndpoint]:
+        """The patterns that are tools: those that write only if writes are allowed."""
+        every = self.endpoints.values()
+        return [each for each in every if self.settings.may_write or not each.writes]
 
     async def list_tools(self, caller: Caller | None) -> list[AgentTool]:
-        """Return the tools that a caller can use: those that write only if writes are allowed."""
-        store, profiles = await self.open(caller), await self.profiles()
-        return [
-            make_tool(
-                each,
-                self._schemas,
-                profiles.get(each.pattern.name),
-                has_examples=store.handles is None,
-            )
-            for each in self.endpoints.values()
-            if self.settings.may_write or not each.writes
+        """Return the tools of a caller: those of patterns, and Keyfold's own."""
+        store, profile = await self.open(caller), await self.profile()
+        shows_keys = store.handles is None
+        patterns = [
+            make_tool(each, self._schemas, find_profile(profile, each), has_examples=shows_keys)
+            for each in self.listed
         ]
+        return [*patterns, *(each.tool for each in self._own.values())]
+
+    async def list_resources(self, caller: Caller | None) -> Mapping[str, AgentResource]:
+        """Return what a caller can read about the table, by URI."""
+        store, profile = await self.open(caller), await self.profile()
+        shows_keys = store.handles is None
+        if shows_keys not in self._resources:
+            self._resources[shows_keys] = list_resources(
+                profile, self.table, self.listed, shows_keys=shows_keys
+            )
+        return self._resources[shows_keys]
+
+    async def read_resource(self, caller: Caller | None, uri: str) -> tuple[AgentResource, str]:
+        """Return a resource and its text; raises a problem if there is none, or it cannot be audited."""
+        entry = self._describe(caller, f"read {uri}", {})
+        resource = (await self.list_resources(caller)).get(uri)
+        if resource is None:
+            self._audit_end(entry, None, "resource-unknown")
+            raise refuse(404, "resource-unknown", "There is no such resource.")
+        text = await asyncio.to_thread(resource.write)
+        self._audit_end(entry, None, "ok")
+        return resource, text
 
     async def call(
         self, caller: Caller | None, name: str, arguments: Mapping[str, Any]
@@ -143,13 +154,38 @@ class AgentService:
     async def _run(
         self, call: ToolCall, name: str, arguments: Mapping[str, Any], entry: AuditEntry | None
     ) -> dict[str, Any]:
+        own = self._own.get(name)
+        if own is None:
+            return await self._run_pattern(call, self._find(name), arguments, entry)
+        document = await own.run(call, arguments)
+        size = measure(document)
+        if size > call.most_bytes:
+            raise _too_large(size, call)
+        return document
+
+    def _find(self, name: str) -> PatternEndpoint:
         endpoint = self.endpoints.get(name)
         if endpoint is None:
             raise refuse(404, "tool-unknown", "There is no such tool.")
         if endpoint.writes and not self.settings.may_write:
             detail = "This tool writes, and the server only reads. Its operator can allow writes."
             raise refuse(403, "read-only", detail)
-        return await self._run_pattern(call, endpoint, arguments, entry)
+        return endpoint
+
+    async def _explain(self, call: ToolCall, given: ExplainArguments) -> dict[str, Any]:
+        endpoint = self._find(given.pattern)
+        shows_keys = call.handles is None
+        measured = find_profile(await self.profile(), endpoint)
+        document = explain_pattern(endpoint.pattern, measured, shows_keys=shows_keys)
+        if given.arguments is None:
+            return document
+        request = self._make_request(endpoint, given.arguments, call.handles)
+        planned = call.store.plan(request)
+        known = [
+            {"operation": each.operation, **({"request": each.request} if shows_keys else {})}
+            for each in planned
+        ]
+        return {**document, "allowed": True, "first_calls": known}
 
     async def _run_pattern(
         self,
@@ -158,10 +194,7 @@ class AgentService:
         arguments: Mapping[str, Any],
         entry: AuditEntry | None,
     ) -> dict[str, Any]:
-        given, limit, cursor = split_paging(endpoint, arguments)
-        values = read_arguments(endpoint, given, call.handles)
-        pages = self.settings.caps.pages
-        request = make_request(endpoint, values, limit=limit, cursor=cursor, pages=pages)
+        request = self._make_request(endpoint, arguments, call.handles)
         if endpoint.writes:
             if entry is not None and self.settings.audit is not None:
                 self.settings.audit.begin(entry)
@@ -182,6 +215,14 @@ class AgentService:
         with metered(call.most_units) as call.meter:
             outcome = await self._finish(call, request)
         return self._show_result(call, endpoint, outcome)
+
+    def _make_request(
+        self, endpoint: PatternEndpoint, arguments: Mapping[str, Any], handles: Handles | None
+    ) -> Request[Any]:
+        given, limit, cursor = split_paging(endpoint, arguments)
+        values = read_arguments(endpoint, given, handles)
+        pages = self.settings.caps.pages
+        return make_request(endpoint, values, limit=limit, cursor=cursor, pages=pages)
 
     @staticmethod
     async def _finish(call: ToolCall, request: Any) -> Outcome:
@@ -225,11 +266,11 @@ class AgentService:
             notes.append("Done." if endpoint.writes else "There is no such item.")
         size = measure(shown)
         if size > call.most_bytes:
-            fact = f"The result has {size:,} bytes; an answer has up to {call.most_bytes:,}."
             if not endpoint.writes:
-                raise refuse(413, "answer-too-large", f"{fact} Ask for less.")
+                raise _too_large(size, call)
             # It is not an error: what was asked for is done.
-            return _finish_document({}, [f"It was carried out. {fact}"], call.meter)
+            fact = f"It was carried out. Its result of {size:,} bytes is too large for an answer."
+            return _finish_document({}, [fact], call.meter)
         document: dict[str, Any] = {"items" if endpoint.is_page else "result": shown}
         if outcome.cursor is not None and endpoint.cursor is not None:
             document[CURSOR] = outcome.cursor
@@ -257,6 +298,8 @@ class AgentService:
         )
 
     def _known_parameters(self, name: str) -> tuple[str, ...]:
+        if name in self._own:
+            return tuple(self._own[name].arguments.model_fields)
         endpoint = self.endpoints.get(name)
         if endpoint is None:
             return ()
@@ -275,6 +318,16 @@ class AgentService:
             _LOG.error("tool %s failed", name[:100], exc_info=error)
         document = {"code": problem.code, "detail": problem.detail, **problem.members}
         return ToolAnswer(document, is_error=True)
+
+
+def find_profile(profile: TableProfile | None, endpoint: PatternEndpoint) -> PatternProfile | None:
+    """Return what a pattern consumes; None if that is not known."""
+    return None if profile is None else profile.patterns.get(endpoint.pattern.name)
+
+
+def _too_large(size: int, call: ToolCall) -> Exception:
+    fact = f"The result has {size:,} bytes; an answer has up to {call.most_bytes:,}. Ask for less."
+    return refuse(413, "answer-too-large", fact)
 
 
 def split_paging(

@@ -35,7 +35,7 @@ class ToolSchemas:
         for name in paging_parameters(endpoint):
             properties[name] = self._describe_paging(name)
         found = {**schema, "properties": properties, "additionalProperties": False}
-        return self._with_definitions(drop_titles(found))
+        return with_definitions(drop_titles(found), self._definitions)
 
     def of_output(self, endpoint: PatternEndpoint) -> dict[str, Any]:
         """Return the schema of a tool's answer: an object with the result."""
@@ -51,7 +51,7 @@ class ToolSchemas:
             "properties": {**properties, "note": _NOTE, "units": _UNITS},
             "required": [*required, "units"],
         }
-        return self._with_definitions(drop_titles(document))
+        return with_definitions(drop_titles(document), self._definitions)
 
     def _describe_paging(self, name: str) -> dict[str, Any]:
         if name == LIMIT:
@@ -64,15 +64,17 @@ class ToolSchemas:
         fact = "The cursor of an earlier answer, to get what follows it."
         return {"type": "string", "description": fact}
 
-    def _with_definitions(self, schema: dict[str, Any]) -> dict[str, Any]:
-        needed: dict[str, Any] = {}
-        pending = [*find_references(schema)]
-        while pending:
-            name = pending.pop()
-            if name not in needed:
-                needed[name] = self._definitions[name]
-                pending += find_references(needed[name])
-        return {**schema, "$defs": dict(sorted(needed.items()))} if needed else schema
+
+def with_definitions(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema with the definitions that it refers to, directly or not."""
+    needed: dict[str, Any] = {}
+    pending = [*find_references(schema)]
+    while pending:
+        name = pending.pop()
+        if name not in needed:
+            needed[name] = definitions[name]
+            pending += find_references(needed[name])
+    return {**schema, "$defs": dict(sorted(needed.items()))} if needed else dict(schema)
 
 
 def paging_parameters(endpoint: PatternEndpoint) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from keyfold.errors import ExtraMissing
 from keyfold.service._callers import Caller
-from keyfold.service.mcp._calls import AgentService, ToolAnswer
+from keyfold.service._problems import ServiceProblem
+from keyfold.service.mcp._calls import AgentService
+from keyfold.service.mcp._tool_calls import ToolAnswer
 from keyfold.service.mcp._tools import AgentTool
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ def make_server(service: AgentService, identify: Identify) -> Server[Any]:
     try:
         import mcp_types as types  # noqa: PLC0415 - of the extra
         from mcp.server import Server  # noqa: PLC0415 - of the extra
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - of the extra
     except ImportError:
         raise ExtraMissing("keyfold mcp", "mcp", "mcp") from None
 
@@ -40,6 +43,34 @@ def make_server(service: AgentService, identify: Identify) -> Server[Any]:
         caller = identify(context)
         return _write_answer(await service.call(caller, params.name, params.arguments or {}))
 
+    async def list_resources(
+        context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        found = await service.list_resources(identify(context))
+        resources = [
+            types.Resource(
+                uri=each.uri,
+                name=each.name,
+                description=each.description,
+                mime_type=each.mime_type,
+            )
+            for each in found.values()
+        ]
+        return types.ListResourcesResult(resources=resources)
+
+    async def read_resource(
+        context: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        try:
+            resource, text = await service.read_resource(identify(context), params.uri)
+        except ServiceProblem as error:
+            facts = {"code": error.problem.code}
+            raise MCPError(types.INVALID_PARAMS, error.problem.detail, facts) from None
+        contents = types.TextResourceContents(
+            uri=resource.uri, mime_type=resource.mime_type, text=text
+        )
+        return types.ReadResourceResult(contents=[contents])
+
     return Server(
         "keyfold",
         version=version("keyfold"),
@@ -47,6 +78,8 @@ def make_server(service: AgentService, identify: Identify) -> Server[Any]:
         instructions=_instruct(service),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
     )
 
 

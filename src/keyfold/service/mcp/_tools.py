@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keyfold.analysis import PatternProfile, find_sample, profile_table, read_workload
+from keyfold.analysis import (
+    PatternProfile,
+    TableProfile,
+    find_sample,
+    profile_table,
+    read_workload,
+)
 from keyfold.errors import KeyfoldError
 from keyfold.model import Table
 from keyfold.model._writes import Check, Delete, Presence, Put, Write
 from keyfold.service._endpoints import PatternEndpoint
 from keyfold.service._openapi import find_example
 from keyfold.service.mcp._schemas import ToolSchemas
-
-Profiles = Mapping[str, PatternProfile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,12 @@ class AgentTool:
     is_idempotent: bool = True
 
 
-def measure_patterns(table: Table) -> Profiles:
-    """Return what each pattern consumes on the table's examples; empty if that cannot be measured."""
+def measure_patterns(table: Table) -> TableProfile | None:
+    """Return what each pattern consumes on the table's examples; None if that cannot be measured."""
     try:
-        return profile_table(table, find_sample(table), read_workload(table)).patterns
+        return profile_table(table, find_sample(table), read_workload(table))
     except KeyfoldError:
-        return {}
+        return None
 
 
 def make_tool(
@@ -99,8 +103,3 @@ def _describe(endpoint: PatternEndpoint, profile: PatternProfile | None) -> str:
 
 def _creates(write: Write[Any]) -> bool:
     return isinstance(write, Put) and write.presence is Presence.MUST_NOT_EXIST
-
-
-def name_all(tools: Iterable[AgentTool]) -> str:
-    """Return the names of tools, as a sentence lists them."""
-    return ", ".join(each.name for each in tools)
