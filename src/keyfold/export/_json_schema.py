@@ -110,7 +110,8 @@ class WrittenSchemaGenerator(GenerateJsonSchema):
     """Defines the JSON that is written: with all fields, and anything for types without a form."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"by_alias": True, **options})
+        options.setdefault("by_alias", True)
+        super().__init__(**options)
         self.unknown: list[str] = []
         self._ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}
 
