@@ -154,6 +154,6 @@ def test_the_number_of_connections_is_limited(
 def test_a_closed_storage_opens_no_connection(storage: SqliteStorage) -> None:
     background = BackgroundStorage(storage)
     assert background.get(ROWS, b"key0") is not None
-    storage.close()
+    background.close()
     with pytest.raises(EngineClosed):
         background.get(ROWS, b"key0")
