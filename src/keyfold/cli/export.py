@@ -139,6 +139,16 @@ FORMATS = (
         takes_several=False,
         package="keyfold.service",
     ),
+    ExportFormat(
+        "client",
+        """Export a typed Python client of the service of a table.
+
+        It is one module, which needs pydantic and does not import Keyfold: models of entities and
+        arguments, and a method for each access pattern, with pages, retries and idempotency keys.""",
+        "market_client.py",
+        takes_several=False,
+        package="keyfold.service",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from keyfold.service._app import PatternService, ServiceSettings, create_app
 from keyfold.service._authentication import Authentication, open_authentication
 from keyfold.service._callers import Authenticator, Authenticators, Caller, FixedCaller, Nobody
 from keyfold.service._endpoints import PatternEndpoint, make_endpoints
-from keyfold.service._exports import export_openapi
+from keyfold.service._exports import export_client, export_openapi
 from keyfold.service._rate_limits import RateLimit, RateLimits
 from keyfold.service._running import PageLimits
 
@@ -28,6 +28,7 @@ __all__ = [
     "RateLimits",
     "ServiceSettings",
     "create_app",
+    "export_client",
     "export_openapi",
     "make_endpoints",
     "open_authentication",
