@@ -27,7 +27,7 @@ def use(client: MarketClient, cart: Cart) -> None:
         assert_type(order.total, Decimal | None)
     cart.lines["I#1"] = CartLine(seller="bob", quantity=2)
     try:
-        client.change_user("ada", changes="")  # pyright: ignore[reportArgumentType]  # type: ignore[arg-type]
+        client.change_user("ada", changes="")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     except CallFailed as failed:
         assert_type(failed.code, str)
 
@@ -37,7 +37,7 @@ def take_notes(client: NotesClient) -> None:
     note = client.write_note(Note(user="ada", number=1, price=Decimal("1.25")), if_match="*")
     assert_type(note.at, datetime | None)
     assert_type(etag_of(note), str | None)
-    Note(user="ada")  # pyright: ignore[reportCallIssue]  # type: ignore[call-arg]
+    Note(user="ada")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 """
 
 

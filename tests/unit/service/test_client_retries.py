@@ -60,7 +60,7 @@ def answering(script: Script) -> Generator[str]:
 
         do_POST = do_GET  # noqa: N815 - the name that the server looks up
 
-        def log_message(self, format: str, *_: object) -> None:
+        def log_message(self, format: str, *_: object) -> None:  # noqa: A002 - its name
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
