@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
@@ -106,6 +106,7 @@ class InLoop:
 class ServiceWorld:
     """A design's database and the service of its patterns; each column has an API key.
 
+    Each tenant's column has another with the ids of others: `customer` and `customer-other`.
     `change` returns each stored item as this world has it; None if it does not.
     """
 
@@ -113,6 +114,7 @@ class ServiceWorld:
         self, engine: Engine, design: PatternTable, folder: Path, change: ChangeItem
     ) -> None:
         self.engine, self.design = engine, design
+        self.columns = dict(list_columns(design))
         settings = StoreSettings(
             [design.table], cursor_key=CURSOR_KEY, clock=design.now.timestamp, is_embedded=True
         )
@@ -138,8 +140,10 @@ class ServiceWorld:
         self.runner = asyncio.Runner()
 
     def _write_blocks(self) -> list[str]:
-        columns = self.design.columns
-        return [block(to_access_key(name), more=write_rights(columns[name])) for name in columns]
+        return [
+            block(to_access_key(name), secret_of(name), write_rights(each))
+            for name, each in self.columns.items()
+        ]
 
     def close(self) -> None:
         self.app.drain()
@@ -170,7 +174,7 @@ class ServiceWorld:
 
     def handles_of(self, column: str) -> Handles | None:
         """Return the handles of a column's principal; None if it sees ids."""
-        each = self.design.columns[column]
+        each = self.columns[column]
         return self.store.as_principal(*each.roles, **each.ids).handles
 
     def show(self, column: str, value: Any) -> Any:
@@ -180,7 +184,12 @@ class ServiceWorld:
 
     def call(self, column: str, call: PatternCall, **headers: str) -> HttpAnswer:
         """Call an endpoint with the API key of a column; `if_match="*"` is a header."""
-        arguments = self.show(column, call.arguments)
+        return self.call_with(column, call, self.show(column, call.arguments), **headers)
+
+    def call_with(
+        self, column: str, call: PatternCall, arguments: Any, **headers: str
+    ) -> HttpAnswer:
+        """Call an endpoint with arguments as they are."""
         endpoint = call.endpoint
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         if endpoint.writes:
@@ -205,7 +214,7 @@ class ServiceWorld:
         path, _, query = url.partition("?")
         named = {"host": "localhost", "keyfold-capacity": "", **(headers or {})}
         if column:
-            named["x-api-key"] = f"{to_access_key(column)}.{SECRET}"
+            named["x-api-key"] = api_key_of(column)
         content = b"" if body is None else json.dumps(body).encode()
         if content:
             named["content-type"] = "application/json"
@@ -241,6 +250,23 @@ async def run_asgi(
 def to_access_key(column: str) -> str:
     # A dot ends the access key of an API key.
     return column.replace(".", "-")
+
+
+def secret_of(column: str) -> str:
+    return f"{SECRET}-of-{column}"
+
+
+def api_key_of(column: str) -> str:
+    return f"{to_access_key(column)}.{secret_of(column)}"
+
+
+def list_columns(design: PatternTable) -> Iterator[tuple[str, Column]]:
+    """Yield the columns of a design, and the same for other tenants."""
+    for name, each in design.columns.items():
+        yield name, each
+        if each.ids:
+            ids = {key: design.foreign[value] for key, value in each.ids.items()}
+            yield f"{name}-other", Column(each.roles, ids)
 
 
 def to_query(value: Any) -> str:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,16 +49,26 @@ class Worlds(NamedTuple):
     full: ServiceWorld
     bare: ServiceWorld
 
+    def try_call(self, name: str, call: PatternCall, **headers: str) -> HttpAnswer:
+        """Return the answer of both worlds to a call; foreign items stay as they were."""
+        answer = self.try_both(name, lambda world: world.call(self.column, call, **headers))
+        if call.endpoint.writes:
+            self.check_foreign(name)
+            for world in (self.full, self.bare):
+                world.restore()
+        return answer
+
     def try_both(self, name: str, use: Callable[[ServiceWorld], HttpAnswer]) -> HttpAnswer:
-        """Return the answer of both worlds; foreign items stay as they were."""
+        """Return the answer of both worlds."""
         full, bare = use(self.full), use(self.bare)
         assert normalise(full) == normalise(bare), name
+        return full
+
+    def check_foreign(self, name: str) -> None:
+        """Check that foreign items are as they were at first."""
         after = self.full.dump()
         foreign = self.full.before.keys() - self.bare.before.keys()
         assert all(after[key] == self.full.before[key] for key in foreign), name
-        for world in (self.full, self.bare):
-            world.restore()
-        return full
 
 
 def normalise(answer: HttpAnswer) -> HttpAnswer:
@@ -88,7 +99,9 @@ def open_worlds(design: PatternTable, column: str, folder: Path) -> Generator[Wo
             stack.enter_context(open_world(design, folder, change)) for change in (enlarge, drop)
         )
         assert len(bare.before) < len(full.before)
-        yield Worlds(column, full, bare)
+        worlds = Worlds(column, full, bare)
+        yield worlds
+        worlds.check_foreign("at the end")
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +135,13 @@ def test_a_service_allows_the_patterns_of_a_callers_roles(
         assert {*outcomes.values()} <= {"found", "not-found", *DENIALS}
 
 
+@cache
+def calls_of(name: str) -> tuple[tuple[str, PatternCall], ...]:
+    """Return the calls of a design, labelled: those of all rows, and the same with other tenants' texts."""
+    return tuple(list_calls(DESIGNS[name]))
+
+
 def list_calls(design: PatternTable) -> Iterator[tuple[str, PatternCall]]:
-    """Yield the calls of all rows, and the same with texts of other tenants."""
     seen: set[str] = set()
     swaps = [{}, *({own: other} for own, other in design.foreign.items()), dict(design.foreign)]
     for row in design.rows:
@@ -142,11 +160,9 @@ def list_calls(design: PatternTable) -> Iterator[tuple[str, PatternCall]]:
 def test_no_endpoint_tells_of_foreign_items(name: str, column: str, tmp_path: Path) -> None:
     design = DESIGNS[name]
     with open_worlds(design, column, tmp_path) as worlds:
-        for label, call in list_calls(design):
-            worlds.try_both(label, lambda world, call=call: world.call(column, call))
-        assert {call.endpoint.name for _, call in list_calls(design)} == {
-            *endpoints_of(design.table)
-        }
+        for label, call in calls_of(name):
+            worlds.try_call(label, call)
+        assert {call.endpoint.name for _, call in calls_of(name)} == {*endpoints_of(design.table)}
         # Counts of all callers, and what is left for this one: the same requests, the same units.
         full, bare = worlds.full, worlds.bare
         assert full.send("GET", "/metrics") == bare.send("GET", "/metrics")
