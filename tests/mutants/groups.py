@@ -60,7 +60,7 @@ GROUPS = {
             *_in_storage("readers", "checked_puts", "watched_storages", "threads", "group_commit"),
             "tests/unit/engine/test_interrupts.py",
             "tests/hostile/test_files.py",
-            *_in_storage("snapshots"),
+            *_in_storage("checkpoints", "snapshots"),
         ),
     ),
     "keys": MutantGroup(
