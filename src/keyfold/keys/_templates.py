@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final, NamedTuple
@@ -85,12 +85,12 @@ class KeyTemplate:
     """
 
     __slots__ = (
-        "_doubtful",
         "_match",
         "_readers",
         "_steps",
         "delimiters",
         "fields",
+        "matches",
         "owner",
         "parts",
         "tail",
@@ -111,13 +111,12 @@ class KeyTemplate:
         # Prepared once, because `render` and `parse` run for every item.
         self._steps = [(part.before, part.name, part.format.render) for part in self.parts]
         self._readers = [(part.name, part.format.read) for part in self.parts]
-        self._doubtful = [
-            (place, part.format.read)
-            for place, part in enumerate(self.parts, 1)
-            if not part.format.always_reads
-        ]
         pattern = "".join(f"{re.escape(part.before)}({part.format.pattern})" for part in self.parts)
         self._match = re.compile(pattern + re.escape(self.tail)).fullmatch
+        # Returns a true value for the keys of this template: as `parse`, without the values.
+        self.matches: Final[Callable[[str], object]] = (
+            self._match if all(part.format.always_reads for part in self.parts) else self.parse
+        )
 
     @classmethod
     def from_types(cls, text: str, types: Mapping[str, object], owner: str) -> KeyTemplate:
@@ -165,13 +164,6 @@ class KeyTemplate:
                 return None
             values[name] = value
         return values
-
-    def matches(self, text: str) -> bool:
-        """Return whether `text` is a key of this template."""
-        found = self._match(text)
-        if found is None or not self._doubtful:
-            return found is not None
-        return all(read(found[place]) is not None for place, read in self._doubtful)
 
     def prefix(self, values: Mapping[str, object]) -> KeyPrefix:
         """Return the longest prefix that every key with these values has, and no other key.

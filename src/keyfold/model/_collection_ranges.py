@@ -91,6 +91,8 @@ def join_ranges(
 
 def _common_prefix(texts: list[str]) -> str:
     least, greatest = min(texts), max(texts)
+    if greatest.startswith(least):
+        return least
     length = next(
         (
             position

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar, dataclass_transform, get_args, get_origin
 
@@ -24,6 +24,7 @@ from keyfold.model._paged_reads import Query, at_least_one
 from keyfold.model._queries import make_query
 from keyfold.model._ranges import KeyState
 from keyfold.model._reads import ResultShape
+from keyfold.model._replacing import replace
 from keyfold.model._requests import Chain, DerivedRequest, Request
 from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema

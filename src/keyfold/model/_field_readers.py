@@ -23,7 +23,7 @@ Parse = Callable[[str], dict[str, Any] | None]
 # A key attribute, its type, and the parser of its template.
 KeyReader = tuple[str, str, Parse | None]
 # The same, with what tells whether a text is a key of the template.
-KeyMatcher = tuple[str, str, Callable[[str], bool] | None]
+KeyMatcher = tuple[str, str, Callable[[str], object] | None]
 
 # Fast path: fields that are stored as a single type and decoded by type alone need no conversion,
 # or a cheap one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Self, SupportsIndex, TypeVar, cast
 
@@ -27,6 +27,7 @@ from keyfold.model._pickling import check_function
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, PartRange, SortRange, make_prefix, make_range
 from keyfold.model._reads import Ref, ResultShape, check_only
+from keyfold.model._replacing import replace
 from keyfold.model._requests import (
     Chain,
     DerivedRequest,
@@ -125,12 +126,7 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         """Return the body of the API call that reads the first page."""
         now = resolve_now(now)
         printer = RequestPrinter(now)
-        request: dict[str, Any] = {"TableName": self.table.name}
-        if self.index is not None:
-            request["IndexName"] = self.index.name
-        request |= self._write_keys(printer, now)
-        if self.filter is not None:
-            request["FilterExpression"] = printer.write_condition(self._whole_filter(self.filter))
+        request = self._write_selection(printer, now)
         if self.is_consistent:
             request["ConsistentRead"] = True
         if self.page_limit is not None:
@@ -139,6 +135,22 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         if names is not None:
             request["ProjectionExpression"] = ", ".join(map(printer.write_name, names))
         printer.add_to(request)
+        return request
+
+    def to_selection(self, *, now: datetime) -> dict[str, Any]:
+        """Return the part of the call's body that says which items are read, and in which order."""
+        printer = RequestPrinter(now)
+        request = self._write_selection(printer, now)
+        printer.add_to(request)
+        return request
+
+    def _write_selection(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:
+        request: dict[str, Any] = {"TableName": self.table.name}
+        if self.index is not None:
+            request["IndexName"] = self.index.name
+        request |= self._write_keys(printer, now)
+        if self.filter is not None:
+            request["FilterExpression"] = printer.write_condition(self._whole_filter(self.filter))
         return request
 
     def _whole_filter(self, condition: Condition) -> Condition:

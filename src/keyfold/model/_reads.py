@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -13,6 +13,7 @@ from keyfold.errors import QueryInvalid
 from keyfold.expressions import RequestPrinter
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import Index, TableLike
+from keyfold.model._replacing import replace
 from keyfold.model._requests import SingleRequest, SingleResult, resolve_now
 from keyfold.model._schemas import EntitySchema
 from keyfold.values import Item

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -368,6 +368,16 @@ class EntitySchema:
         except KeyError:
             return False
         return True
+
+    def find_sort_matcher(self) -> Callable[[str], object] | None:
+        """Return what tells items of this entity from others with its partition key, by their sort key.
+
+        Returns None if the sort key is not a template, or does not tell alone.
+        """
+        if self.type_attribute is not None or len(self.keys) == 1:
+            return None
+        template = self.keys[-1].template
+        return None if template is None else template.matches
 
     def read_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
         """Return the fields that are part of an item's key; None if it is not of this entity.

@@ -7,6 +7,7 @@ the pattern as that caller, and write its result or a problem.
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -72,6 +73,8 @@ _PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "x-content-type-options": "nosniff",
 }
+# The text of a query that may be repeated in a link as it was sent.
+_PLAIN_QUERY = re.compile(r"[A-Za-z0-9_.~+=&-]*")
 _REQUEST_ID_BYTES = 8
 # What it takes to look for the record of an idempotency key: a conditional write of a small item.
 _KEY_UNITS = 1.0
@@ -462,5 +465,9 @@ def _make_link(
     """Return the link to the next page: the same request, with its cursor."""
     if cursor is None or endpoint.cursor is None:
         return None
+    path, sent = f"{request.root}{request.sent_path}", request.sent_query
+    if _PLAIN_QUERY.fullmatch(sent) and f"{endpoint.cursor}=" not in sent:
+        # As it was sent. A cursor has no characters that would have to be quoted.
+        return f"{path}?{sent}{'&' if sent else ''}{endpoint.cursor}={cursor}"
     query = [each for each in request.query if each[0] != endpoint.cursor]
-    return f"{request.root}{request.sent_path}?{urlencode([*query, (endpoint.cursor, cursor)])}"
+    return f"{path}?{urlencode([*query, (endpoint.cursor, cursor)])}"

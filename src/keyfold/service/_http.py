@@ -51,11 +51,12 @@ def respond_with(problem: HttpProblem) -> ServiceResponse:
 class ServiceRequest:
     """A request: its method, path and headers; the body is received on demand."""
 
-    __slots__ = ("_receive", "headers", "method", "path", "root", "scope", "sent_path")
+    __slots__ = ("_query", "_receive", "headers", "method", "path", "root", "scope", "sent_path")
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope = scope
         self._receive = receive
+        self._query: list[tuple[str, str]] | None = None
         self.method: str = scope["method"]
         # Where the application is mounted; servers differ in whether the path has it.
         self.root: str = scope.get("root_path", "")
@@ -73,6 +74,16 @@ class ServiceRequest:
     @property
     def query(self) -> list[tuple[str, str]]:
         """The names and values of the query string, in order."""
+        if self._query is None:
+            self._query = self._parse_query()
+        return self._query
+
+    @property
+    def sent_query(self) -> str:
+        """The query string as it was sent."""
+        return self.scope["query_string"].decode("latin-1")
+
+    def _parse_query(self) -> list[tuple[str, str]]:
         text: bytes = self.scope["query_string"]
         if not text:
             return []

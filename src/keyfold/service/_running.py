@@ -128,7 +128,9 @@ def make_request(
         return request
     paged = cast("Query[Any] | Scan[Any]", request)
     asked = [each for each in (paged.page_limit, limit) if each is not None]
-    paged = paged.limit(min(*asked, pages.most) if asked else pages.items)
+    most = min(*asked, pages.most) if asked else pages.items
+    if most != paged.page_limit:
+        paged = paged.limit(most)
     if paged.read_limit is None:
         paged = paged.max_reads(_PAGE_READS)
     return paged if cursor is None else paged.after(cursor)

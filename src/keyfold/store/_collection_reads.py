@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from keyfold.errors import ItemInvalid
@@ -10,6 +9,7 @@ from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._collections import CURSOR, INVALID, CollectionGet
 from keyfold.model._formatting import show_item
 from keyfold.model._index_reads import check_readable
+from keyfold.model._replacing import replace
 from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.store._decoding import SKIPPED, Decoder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from typing import Any
 
@@ -38,7 +38,7 @@ class Decoder:
     __slots__ = (
         *("_is_own", "_now_seconds", "_other", "_own_in", "_partition", "_reports", "_shape"),
         *("_table", "_ttl"),
-        "invalid",
+        *("invalid", "is_other"),
     )
 
     def __init__(
@@ -63,6 +63,9 @@ class Decoder:
         self._reports = on_invalid == "report"
         # The entity of the last item that was of another one: the next is often of the same.
         self._other: EntitySchema | None = None
+        # For queries of a table, whose items share a partition key: tells by a sort key that an item is
+        # certainly of that other entity; None if that takes more.
+        self.is_other: Callable[[str], object] | None = None
         # The items that do not fit, if they are to be reported.
         self.invalid: list[RawItem] = []
 
@@ -126,6 +129,16 @@ class Decoder:
             self._other = self._table.find_schema(item)
         except ItemMismatch as error:
             self._report(item, str(error), None)
+        else:
+            self.is_other = self._find_matcher(self._other)
+
+    def _find_matcher(self, other: EntitySchema) -> Callable[[str], object] | None:
+        """Return what tells items of another entity, if none of them can be of the request's."""
+        schema, table = self._shape.schema, self._table
+        if schema is None or other is schema or other is table.fallback:
+            return None
+        may_share = any(each is other for each in table.find_sharing(schema))
+        return None if may_share else other.find_sort_matcher()
 
     def _is_hidden(self, item: Mapping[str, AttributeValue]) -> bool:
         """Return whether an item has expired or is one of Keyfold's own, of which nobody is told."""

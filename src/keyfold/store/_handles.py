@@ -62,7 +62,8 @@ class Handles:
                 raise DeclarationInvalid((fact,))
             self._by_prefix.setdefault(kind.prefix, []).append(kind)
         self._cipher: Any = AESSIV(key)
-        self.principal = principal
+        # By the head of an id, what its handles are bound to.
+        self.principal, self._bound_to = principal, _bind(principal, self._kinds)
         prefixes, heads = _any_of(self._by_prefix), _any_of(self._kinds)
         # Whether a handle is part of a longer word, which may as well be some other base64.
         within = rf"(?P<within>(?<={_SEALED_LETTER}))?"
@@ -79,7 +80,7 @@ class Handles:
     def of(self, principal: str) -> Handles:
         """Return the handles of another principal, with the same key."""
         other = copy(self)
-        other.principal = principal
+        other.principal, other._bound_to = principal, _bind(principal, self._kinds)  # noqa: SLF001 - of the same class
         return other
 
     def show(self, text: str) -> str:
@@ -186,7 +187,7 @@ class Handles:
             return found[0]
 
     def _seal(self, id: Ulid) -> str:  # noqa: A002 - an id
-        sealed = self._cipher.encrypt(id.number.to_bytes(_ID_BYTES), self._associated_data(id.head))
+        sealed = self._cipher.encrypt(id.number.to_bytes(_ID_BYTES), self._bound_to[id.head])
         return f"{id.prefix}{_MARK}{_to_text(sealed)}"
 
     def _open(self, prefix: str, text: str) -> str:
@@ -198,14 +199,11 @@ class Handles:
         if _to_text(sealed) == text:
             for kind in kinds:
                 try:
-                    opened = self._cipher.decrypt(sealed, self._associated_data(kind.head))
+                    opened = self._cipher.decrypt(sealed, self._bound_to[kind.head])
                 except InvalidTag:
                     continue
                 return kind.from_number(int.from_bytes(opened))
         raise HandleInvalid(kinds[0].__name__)
-
-    def _associated_data(self, head: str) -> list[bytes]:
-        return [self.principal.encode(), head.encode()]
 
 
 def derive_handle_key(secret: bytes) -> bytes:
@@ -213,8 +211,12 @@ def derive_handle_key(secret: bytes) -> bytes:
     return hashlib.sha512(b"keyfold handle\0" + secret).digest()
 
 
+def _bind(principal: str, heads: Iterable[str]) -> dict[str, list[bytes]]:
+    return {head: [principal.encode(), head.encode()] for head in heads}
+
+
 def _to_text(sealed: bytes) -> str:
-    return urlsafe_b64encode(sealed).rstrip(b"=").decode()
+    return urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
 def _any_of(texts: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any, cast
 
@@ -47,6 +48,8 @@ class PrincipalSettings(StoreSettings):
         self.shown = join_names(self.roles)
         self._guards = make_guards(base.tables.values(), self.roles, ids)
         self.principal = describe_principal(self.roles, ids)
+        # The handles of the whole store, and those of this principal made from them.
+        self._own_handles: tuple[Handles, Handles] | None = None
 
     @property
     def cursors(self) -> CursorBox:
@@ -59,15 +62,22 @@ class PrincipalSettings(StoreSettings):
 
         A role is one of end users if a table declares it so.
         """
+        if not self._is_end_user:
+            return None
+        whole, known = self._base.make_handles(), self._own_handles
+        if known is None or known[0] is not whole:
+            known = self._own_handles = (whole, whole.of(self.principal))
+        return known[1]
+
+    @cached_property
+    def _is_end_user(self) -> bool:
         end_users = {
             role.name
             for table in self.tables.values()
             for role in table.roles.values()
             if role.is_end_user
         }
-        if not end_users.issuperset(self.roles):
-            return None
-        return self._base.make_handles(self.principal)
+        return end_users.issuperset(self.roles)
 
     def find_guard(self, table: str) -> PrincipalGuard | None:
         """Return the guard of a table; None if the table has none of the roles."""

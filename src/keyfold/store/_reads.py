@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -101,6 +101,8 @@ def read_page(
     found = PageRead(decoder.invalid)
     # A read of the whole table knows no other entities.
     has_others, report_unknown = request.shape.schema is not None, decoder.report_unknown
+    # Tells items of another entity by their sort key, before anything of them is decoded.
+    sort_name, is_other = _find_sort_name(request), None
     while True:
         if start is not None:
             payload["ExclusiveStartKey"] = start
@@ -115,10 +117,13 @@ def read_page(
         values = found.values
         before = len(values)
         for place, item in enumerate(items):
+            if is_other is not None and is_other(item[sort_name]["S"]):
+                continue
             value = decode(item)
             if value is SKIPPED:
                 if has_others:
                     report_unknown(item)
+                    is_other = decoder.is_other if sort_name else None
                 continue
             values.append(value)
             if len(values) == limit:
@@ -135,6 +140,12 @@ def read_page(
             call_limit = suggest_limit(
                 missing, matched=matched, read=read, requested=call_limit or limit
             )
+
+
+def _find_sort_name(request: Query[Any] | Scan[Any]) -> str:
+    """Return the sort key of a query of a table, whose items share a partition key; else, nothing."""
+    is_query = isinstance(request, Query) and request.index is None
+    return next(iter(request.table.key.sort), "") if is_query else ""
 
 
 def _decoding(
@@ -253,10 +264,9 @@ def _own(request: Query[Any] | Scan[Any], invalid: list[RawItem]) -> list[RawIte
 
 def binding_of(request: Query[Any] | Scan[Any]) -> str:
     """Return what a cursor is bound to: its query, apart from page size, consistency and fields."""
-    shape = replace(request.shape, only=None, as_refs=False)
-    plain = replace(request, page_limit=None, is_consistent=False, shape=shape)
-    kind = "" if shape.schema is None else shape.schema.name
-    return repr((request.operation, kind, plain.to_dynamodb(now=_NEVER)))
+    schema = request.shape.schema
+    kind = "" if schema is None else schema.name
+    return repr((request.operation, kind, request.to_selection(now=_NEVER)))
 
 
 def position_of(request: Query[Any] | Scan[Any], item: Item) -> Item:

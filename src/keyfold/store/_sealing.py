@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import lru_cache
 from typing import Any
 
 KEY_BYTES = 32
@@ -45,6 +46,7 @@ def is_sealed(data: bytes) -> bool:
     return data[:1] == _FORMAT and len(data) > 1 + _NONCE_BYTES
 
 
+@lru_cache(maxsize=16)
 def _cipher(key: bytes) -> Any:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - as above
 

@@ -105,8 +105,8 @@ class StoreSettings:
         """Shows and reads ids as end users see them; None where ids are not hidden."""
         return None
 
-    def make_handles(self, principal: str) -> Handles:
-        """Return the handles of a principal; raises OptionInvalid if the store has no key."""
+    def make_handles(self) -> Handles:
+        """Return the handles of no principal, to make others from; raises OptionInvalid without a key."""
         if self._handles is None:
             if self._cursor_key is None:
                 advice = (
@@ -116,7 +116,7 @@ class StoreSettings:
             kinds = {kind for table in self.tables.values() for kind in find_system_keys(table)}
             # Kept: finding the types and compiling patterns for them takes a millisecond.
             self._handles = Handles(kinds, derive_handle_key(self._cursor_key))
-        return self._handles.of(principal)
+        return self._handles
 
     def with_hook(self, hook: Hook) -> Self:
         """Return the same settings with one more hook, which is called after the others."""
