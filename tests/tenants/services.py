@@ -93,6 +93,12 @@ def read_call(table: Table, row: Row) -> PatternCall:
     return PatternCall(endpoint, arguments)
 
 
+def dump_table(engine: Engine, table: Table) -> Stored:
+    """Return all items of a table, by key."""
+    items = engine.execute("Scan", {"TableName": table.name})["Items"]
+    return {json.dumps([item[name] for name in table.key.names]): deepcopy(item) for item in items}
+
+
 class InLoop:
     """An engine that is called in the event loop."""
 
@@ -153,9 +159,7 @@ class ServiceWorld:
 
     def dump(self) -> Stored:
         """Return all stored items, by key."""
-        items = self.engine.execute("Scan", {"TableName": self.design.table.name})["Items"]
-        names = self.design.table.key.names
-        return {json.dumps([item[name] for name in names]): deepcopy(item) for item in items}
+        return dump_table(self.engine, self.design.table)
 
     def restore(self) -> None:
         """Undo all changes in one transaction, as the check of unique values requires."""
@@ -280,12 +284,16 @@ def write_rights(column: Column) -> str:
 
 @contextmanager
 def open_world(
-    design: PatternTable, folder: Path, change: ChangeItem = lambda item: item
+    design: PatternTable,
+    folder: Path,
+    change: ChangeItem = lambda item: item,
+    *,
+    file: str = ":memory:",
 ) -> Generator[ServiceWorld]:
-    """Open a world on an engine in memory, which checks writes."""
+    """Open a world on an engine in memory, or in a file, which checks writes."""
     clock = design.now.timestamp
     checks = make_write_checks([design.table], clock=clock)
-    with Engine.open(":memory:", clock=clock, upkeep_seconds=None, write_checks=checks) as engine:
+    with Engine.open(file, clock=clock, upkeep_seconds=None, write_checks=checks) as engine:
         world = ServiceWorld(engine, design, folder, change)
         try:
             yield world

@@ -85,7 +85,7 @@ def find_cursors(world: ServiceWorld, name: str, columns: Iterable[str]) -> set[
         if call.endpoint.writes or not call.endpoint.is_page:
             continue
         answer = world.call(column, call, prefer="maxpagesize=1")
-        link = answer.json.get("next") if answer.status == 200 else None
+        link: str | None = answer.json.get("next") if answer.status == 200 else None
         if link is not None:
             found |= {*parse_qs(urlsplit(link).query).get(call.endpoint.cursor or "", ())}
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -84,7 +84,9 @@ def normalise(answer: HttpAnswer) -> HttpAnswer:
 
 
 @contextmanager
-def open_worlds(design: PatternTable, column: str, folder: Path) -> Generator[Worlds]:
+def open_worlds(
+    design: PatternTable, column: str, folder: Path, *, files: Sequence[str] = (":memory:",) * 2
+) -> Generator[Worlds]:
     owns = Ownership(design.table, design.columns[column])
 
     def enlarge(item: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +98,8 @@ def open_worlds(design: PatternTable, column: str, folder: Path) -> Generator[Wo
 
     with ExitStack() as stack:
         full, bare = (
-            stack.enter_context(open_world(design, folder, change)) for change in (enlarge, drop)
+            stack.enter_context(open_world(design, folder, change, file=file))
+            for change, file in zip((enlarge, drop), files, strict=True)
         )
         assert len(bare.before) < len(full.before)
         worlds = Worlds(column, full, bare)
