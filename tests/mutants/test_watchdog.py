@@ -38,6 +38,16 @@ def test_time_that_is_used_counts_and_time_that_others_take_does_not() -> None:
     assert time.read() == 2
 
 
+def test_a_wait_may_be_known_only_when_it_is_over() -> None:
+    machine = Machine()
+    time = machine.start()
+    machine.now += 5
+    assert time.read() == 5
+    machine.now += 1
+    machine.load["1"] += 6
+    assert time.read() == 0
+
+
 def test_time_without_anything_to_do_counts() -> None:
     machine = Machine()
     time = machine.start()

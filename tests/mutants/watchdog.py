@@ -19,7 +19,7 @@ MOST_SECONDS = 10.0
 # mutmut's exit code of a mutant that took too long.
 TOO_LONG = 24
 
-_INTERVAL_SECONDS = 0.5
+_INTERVAL_SECONDS = 0.2
 _NANOSECONDS = 1e9
 
 
@@ -50,16 +50,19 @@ class RunningTime:
         used: Callable[[], float] = process_time,
     ) -> None:
         self._load, self._now, self._used = load, now, used
-        self._before, self._at, self._began = load(), now(), used()
-        self._idle_seconds = 0.0
+        self._before, self._began_at, self._began = load(), now(), used()
+        self._busy_seconds = 0.0
 
     def read(self) -> float:
         """Return the seconds that were used, or in which there was nothing to do."""
-        load, now = self._load(), self._now()
-        busy = sum(max(0.0, load[each] - self._before.get(each, 0.0)) for each in load)
-        self._idle_seconds += max(0.0, now - self._at - busy)
-        self._before, self._at = load, now
-        return self._idle_seconds + self._used() - self._began
+        load = self._load()
+        # Linux adds the time for which a thread had to wait when that is over.
+        self._busy_seconds += sum(
+            max(0.0, load[each] - self._before.get(each, 0.0)) for each in load
+        )
+        self._before = load
+        idle_seconds = max(0.0, self._now() - self._began_at - self._busy_seconds)
+        return idle_seconds + self._used() - self._began
 
 
 class Watchdog:

@@ -62,7 +62,7 @@ def test_in_a_file_a_read_does_not_wait(name: str, tmp_path: Path) -> None:
             assert read(storage) == (None if name == "values" else expected)
     assert read(storage) == expected
     storage.close()
-    with pytest.raises(EngineClosed):
+    with pytest.raises(EngineClosed, match=r"rows\.db"):
         read(storage)
 
 

@@ -70,6 +70,27 @@ def test_a_writer_waits_until_another_storage_has_committed(path: Path) -> None:
         storage.close()
 
 
+def test_closing_a_storage_ends_a_writer_that_waits_for_another_storage(path: Path) -> None:
+    first, second = (SqliteStorage(str(path), "process", busy_seconds=120.0) for _ in range(2))
+    ended: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            second.write(lambda writer: writer.set_record("kind", "name", b"x"))
+        except FileBusy as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=write)
+    with first.shared_commit():
+        thread.start()
+        while not second._busy_wait._deadline:
+            time.sleep(0.0005)
+        second.close()
+        thread.join(120)
+    assert [type(error) for error in ended] == [FileBusy]
+    first.close()
+
+
 def test_a_storage_opens_its_connection_with_what_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Opening a storage on a file that is lost or damaged meanwhile."""
+"""Storages whose file is lost or damaged."""
 
 from __future__ import annotations
 
@@ -46,3 +46,14 @@ def test_a_file_that_cannot_be_watched_is_closed_again(
     assert (watched, name, durability) == (path, vfs.name, "process")
     with pytest.raises(apsw.ConnectionClosedError):
         connection.execute("SELECT 1")
+
+
+def test_a_name_that_is_not_a_text_is_damage(tmp_path: Path) -> None:
+    path = str(tmp_path / "rows.db")
+    storage = SqliteStorage(path, "process")
+    storage.write(lambda writer: writer.set_record("kind", "name", b"x"))
+    storage._connection.execute("UPDATE metadata SET name = CAST(x'ff' AS TEXT)")
+    with pytest.raises(FileDamaged) as error:
+        storage.read(lambda reader: reader.list_records("kind"))
+    assert str(error.value) == str(FileDamaged(path, "a name is not valid UTF-8"))
+    storage.close()
