@@ -13,10 +13,12 @@ import pytest
 
 from keyfold.cli import main
 from tests.demo_run import DemoRun
+from tests.docs.sessions import find_session, run_session
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "designs").glob("*.md"))
 OPENING = "## The document, and what runs"
+CLOSING = "## As a service"
 
 GENERATED = re.compile("<!-- generated: .*?<!-- end of generated -->", re.DOTALL)
 CELL = re.compile(r"`(keyfold [^`]*)`(?: \(exits with (\d)\))?")
@@ -71,7 +73,7 @@ def test_the_page_has_the_design_as_it_is_declared(page: Path) -> None:
     """Whether it is up to date is tested with the other generated parts."""
     text = page.read_text("utf-8")
     [written] = GENERATED.findall(text)
-    assert text.split(written)[1].strip() == ""
+    assert text.split(written)[1].strip().startswith(CLOSING)
     for title in ("Entities", "Attributes", "Access patterns", "Review", "Cost"):
         assert f"\n### {title}\n" in written
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", written)
@@ -89,3 +91,21 @@ def test_the_page_opens_with_the_document(page: Path) -> None:
     rows = [line for line in section.splitlines() if line.startswith("| ")]
     assert rows[0] == "| the document says | where it is | see it |"
     assert len(rows) > 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_ends_with_a_session_that_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "seeds").symlink_to(ROOT / "tests" / "seeds")
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text("utf-8")
+    loads = [each.line for each in find_commands(text) if each.line.startswith("keyfold load ")]
+    for line in loads:
+        with pytest.raises(SystemExit) as exited:
+            main(shlex.split(line)[1:])
+        assert exited.value.code == 0
+    session = find_session(text.split(CLOSING)[1])
+    assert len(session) >= 5
+    assert run_session(session, tmp_path) == []

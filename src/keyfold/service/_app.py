@@ -10,8 +10,8 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TextIO
@@ -170,21 +170,40 @@ class PatternService:
         if self._changes is not None:
             self._changes.close()
 
+    @asynccontextmanager
+    async def lifespan(self, _application: object = None) -> AsyncGenerator[None]:
+        """Open the database, and close it at the end.
+
+        An application that mounts this one passes it on, since frameworks tell mounted applications
+        nothing: `FastAPI(lifespan=service.lifespan)`.
+        """
+        await self._start()
+        try:
+            yield
+        finally:
+            await self._stop()
+
+    async def _start(self) -> None:
+        await self.database.open()
+        self.database.check_key(self.settings.authenticator)
+        await self._check_caller()
+
+    async def _stop(self) -> None:
+        self.drain()
+        await self.database.close()
+
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 try:
-                    await self.database.open()
-                    self.database.check_key(self.settings.authenticator)
-                    await self._check_caller()
+                    await self._start()
                 except Exception as error:  # noqa: BLE001 - the server reports it, and ends
                     await send({"type": "lifespan.startup.failed", "message": str(error)})
                     return
                 await send({"type": "lifespan.startup.complete"})
             else:
-                self.drain()
-                await self.database.close()
+                await self._stop()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 

@@ -17,8 +17,8 @@ _TAG = "service"
 _PROBLEM = {"$ref": "#/components/responses/Problem"}
 _EVENTS = """Watch the changes of what you may read, as server-sent events.
 
-An event is `created`, `changed` or `deleted`, and its data is the entity as JSON. The response does not
-end. A client that reconnects sends the id of its last event as `Last-Event-ID`; a `gap` event says that
+An event is `created`, `changed` or `deleted`. Its data is a JSON object: the name of the entity, its key,
+and what it was (`old`) and is (`new`). The response does not end. A client that reconnects sends the id of its last event as `Last-Event-ID`; a `gap` event says that
 what it missed is no longer known."""
 _BATCH = """Read by several patterns at once, up to 25.
 
