@@ -113,6 +113,11 @@ if hasattr(os, "register_at_fork"):
 _SOURCE = UlidSource()
 
 
+def read_number(body: str) -> int:
+    """Return the 128 bits of an id, of which `body` is what follows its head."""
+    return int(body.upper().translate(_TO_PYTHON_DIGITS), 32)
+
+
 class Ulid(str):
     """A fixed-width text id that sorts by the time at which it was created.
 
@@ -251,7 +256,7 @@ class Ulid(str):
         >>> Ulid.from_number(Ulid("01JZ10H7X367VB2NF4YQ973DHX").number)
         Ulid('01JZ10H7X367VB2NF4YQ973DHX')
         """
-        return int(self[len(self.head) :].translate(_TO_PYTHON_DIGITS), 32)
+        return read_number(self[len(self.head) :])
 
     @property
     def milliseconds(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Generic, Self, TypeVar, dataclass_transform, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -64,11 +65,16 @@ class CollectionGet(DerivedRequest[C_co | None], Generic[C_co]):
     queries: tuple[Query[Any], ...]
     list_limit: int | None = None
     cursor: str | None = None
-    # The query for all members.
-    query: Query[Any] = field(init=False, compare=False, repr=False)
+    _query: Query[Any] | None = field(default=None, init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "query", self._join(self.members))
+    @property
+    def query(self) -> Query[Any]:
+        """The query for all members."""
+        found = self._query
+        if found is None:
+            found = self._join(self.members)
+            object.__setattr__(self, "_query", found)
+        return found
 
     @property
     def source(self) -> Request[Any]:
@@ -243,7 +249,7 @@ class Collection(BaseModel, metaclass=CollectionMeta):
         With an index, the members are those in one partition of the index. Raises FieldUnknown,
         MissingKeyPart, and DeclarationInvalid if one query cannot read all members.
         """
-        members = read_members(cls)
+        members = read_members(cls)  # pyright: ignore[reportArgumentType] - classes can be hashed
         if index is not None:
             check_index(members[0].schema.table, index)
         fields = {each.name: _fields_of(each.schema, index) for each in members}
@@ -283,6 +289,7 @@ def _check_partitions(
             raise DeclarationInvalid((problem,))
 
 
+@lru_cache(maxsize=256)
 def read_members(collection: type[BaseModel]) -> tuple[Member, ...]:
     """Return the members of a collection; raises DeclarationInvalid."""
     members: list[Member] = []

@@ -27,7 +27,7 @@ from keyfold.errors import (
 )
 from keyfold.errors._base import TemplatedError
 from keyfold.keys import Ulid
-from keyfold.keys._ulid import BODY_PATTERN, LENGTH
+from keyfold.keys._ulid import BODY_PATTERN, LENGTH, read_number
 
 _ID_BYTES = 16
 # Base64 of the id and the synthetic IV, without padding.
@@ -176,7 +176,12 @@ class Handles:
         return list(dict.fromkeys(map(self._show_key, self._keys.finditer(text))))
 
     def _show_key(self, found: re.Match[str]) -> str:
-        return self._seal(self._kinds[found["head"]](found[0]))
+        # The pattern has checked the id: its type would check it again.
+        head = found["head"]
+        sealed: bytes = self._cipher.encrypt(
+            read_number(found[0][len(head) :]).to_bytes(_ID_BYTES), self._bound_to[head]
+        )
+        return f"{self._kinds[head].prefix}{_MARK}{_to_text(sealed)}"
 
     def _read_handle(self, found: re.Match[str]) -> str:
         try:
@@ -185,10 +190,6 @@ class Handles:
             if found["within"] is None:
                 raise
             return found[0]
-
-    def _seal(self, id: Ulid) -> str:  # noqa: A002 - an id
-        sealed = self._cipher.encrypt(id.number.to_bytes(_ID_BYTES), self._bound_to[id.head])
-        return f"{id.prefix}{_MARK}{_to_text(sealed)}"
 
     def _open(self, prefix: str, text: str) -> str:
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - loaded with the first handle
