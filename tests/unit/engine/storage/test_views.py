@@ -239,3 +239,9 @@ def test_a_damaged_epoch_and_a_damaged_tree_are_problems(storage: SqliteStorage)
     damage(storage, "PRAGMA writable_schema = RESET")
     problems = storage.read(lambda reader: reader.check_structure())
     assert problems == ["CHECK constraint failed in r1v1", "its epoch cannot be read"]
+
+
+def test_a_closed_view_is_in_no_transaction(storage: SqliteStorage) -> None:
+    storage.close()
+    assert storage._view.is_in_transaction is False
+    storage._view.roll_back()
