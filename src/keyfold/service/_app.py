@@ -40,6 +40,7 @@ from keyfold.service._http import (
     ServiceRequest,
     ServiceResponse,
     check_browser,
+    log_fault,
     respond_with,
 )
 from keyfold.service._idempotency import to_canonical_json
@@ -272,8 +273,7 @@ class PatternService:
         except Exception as error:  # noqa: BLE001 - every error is a problem
             problem = describe_error(error, exchange.handles)
             exchange.code = problem.code
-            if problem.status >= 500:  # noqa: PLR2004 - the service's own faults
-                _LOG.error("%s %s failed", request.method, request.path, exc_info=error)
+            log_fault(_LOG, request, problem, error)
             return respond_with(problem)
 
     async def _run_handler(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-from keyfold.service._problems import PROBLEM_TYPE, HttpProblem, refuse
+from keyfold.errors import AuthenticationUnavailable
+from keyfold.service._problems import PROBLEM_TYPE, HttpProblem, ServiceProblem, refuse
 from keyfold.wire.server._browsers import BrowserRules
 
 Scope = MutableMapping[str, Any]
@@ -18,6 +21,7 @@ Send = Callable[[Message], Awaitable[None]]
 JSON_TYPE = "application/json"
 _MAX_FIELDS = 200
 _DIGITS = 18
+_SHOWN_PATH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +158,18 @@ class ClientGone(Exception):
 
 def _too_large(most: int) -> Exception:
     return refuse(413, "request-too-large", f"The body may have up to {most:,} bytes.")
+
+
+def log_fault(
+    log: logging.Logger, request: ServiceRequest, problem: HttpProblem, error: Exception
+) -> None:
+    """Log a problem of the service itself; with a traceback if it was not foreseen."""
+    if problem.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return
+    # As it was sent: in a decoded path, a line could end.
+    shown = f"{request.method} {request.sent_path[:_SHOWN_PATH]} failed"
+    if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("%s", shown, exc_info=error)
+    elif not isinstance(error, ServiceProblem | AuthenticationUnavailable):
+        # Others are meant, such as that of a service that stops, or logged where they are found.
+        log.warning("%s: %s", shown, error)

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from keyfold.errors import ExtraMissing
+from keyfold.service._connections import make_protocol
 from keyfold.service._http import Receive, Scope, Send
 from keyfold.wire.server import Limits
 from keyfold.wire.server._server import new_event_loop
@@ -70,7 +71,10 @@ def run_app(
         limit_concurrency=limits.connections,
         timeout_keep_alive=int(limits.idle_seconds),
         timeout_graceful_shutdown=int(limits.stop_seconds) + 1,
-        h11_max_incomplete_event_size=limits.head_bytes,
+        http=make_protocol(limits),
+        ws="none",
+        # Invalid requests, which anybody can send, are warnings.
+        log_level="error",
         ssl_certfile=None if tls is None else tls.cert,
         ssl_keyfile=None if tls is None else tls.key,
         ssl_version=ssl.PROTOCOL_TLS_SERVER,

@@ -34,6 +34,11 @@ def add_entry(entry: Entry) -> Put[Entry]:
     return entry.create()
 
 
+@diary.pattern("A pattern that fails", path="/entries/{text}")
+def failing(text: str) -> Get[Entry]:
+    raise RuntimeError(text)
+
+
 diary.add_role(Role("writer", tenant="user", can={Entry: ALL}))
 diary.add_role(Role("reader", tenant="user", can={Entry: ALL}, is_end_user=True))
 ADA, EVE = (Caller((role,), {"user": "ada"}) for role in ("writer", "reader"))
@@ -162,3 +167,26 @@ def test_repeated_credentials_are_refused(tmp_path: Path) -> None:
         assert (response.status_code, response.json()["code"]) == (403, "access-denied")
 
     run(use, shop, authenticator=open_files(tmp_path).authenticator)
+
+
+def test_faults_are_logged_with_their_path_as_it_was_sent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def use(client: httpx2.AsyncClient) -> None:
+        response = await client.get("/entries/a%0Aroot%20logged%20in")
+        assert (response.status_code, response.json()["code"]) == (500, "pattern-failed")
+        assert "GET /entries/a%0Aroot%20logged%20in failed" in caplog.text
+
+    run(use, diary, caller=ADA)
+
+
+def test_a_service_that_stops_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    async def use(client: httpx2.AsyncClient) -> None:
+        transport: Any = client._transport
+        transport.app.drain()
+        for path in ("/readyz", "/changes"):
+            response = await client.get(path)
+            assert (response.status_code, response.json()["code"]) == (503, "draining")
+        assert caplog.text == ""
+
+    run(use, diary, caller=ADA)

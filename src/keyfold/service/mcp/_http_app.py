@@ -17,6 +17,7 @@ from keyfold.service._http import (
     ServiceRequest,
     ServiceResponse,
     check_browser,
+    log_fault,
     respond_with,
 )
 from keyfold.service._problems import describe_error, refuse
@@ -29,7 +30,6 @@ _LOG = logging.getLogger("keyfold.service.mcp")
 PATH = "/mcp"
 _CALLER = "keyfold.caller"
 _MAX_BODY = 1 << 20
-_FAULT = 500
 
 
 class AgentApp:
@@ -96,8 +96,7 @@ class AgentApp:
             await self.service.open(caller)
         except Exception as error:  # noqa: BLE001 - every error is a problem
             problem = describe_error(error)
-            if problem.status >= _FAULT:
-                _LOG.error("%s %s failed", request.method, request.path, exc_info=error)
+            log_fault(_LOG, request, problem, error)
             await respond_with(problem).send(send)
             return
         await self._manager.handle_request({**scope, _CALLER: caller}, receive, send)
