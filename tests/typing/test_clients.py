@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from keyfold.service import export_client
+from keyfold.service._endpoints import to_snake
 from tests.exports.tables import DESIGNS
+from tests.unit.service.awkward import awkward
 from tests.unit.service.test_app import notes
 
 USE = """
@@ -42,8 +44,8 @@ def take_notes(client: NotesClient) -> None:
 
 
 def test_clients_type_check_and_are_formatted(tmp_path: Path) -> None:
-    for table in (*DESIGNS, notes):
-        file = tmp_path / f"{table.name.lower()}_client.py"
+    for table in (*DESIGNS, notes, awkward):
+        file = tmp_path / f"{to_snake(table.name)}_client.py"
         file.write_text(export_client(table).to_text(), "utf-8")
     (tmp_path / "use.py").write_text(USE.lstrip(), "utf-8")
     settings = {

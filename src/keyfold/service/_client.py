@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 
 from keyfold.model import Table
-from keyfold.service._client_types import ClientTypes, make_client_types, write_docstring
+from keyfold.service._client_types import WIDTH, ClientTypes, make_client_types, write_docstring
 from keyfold.service._endpoints import (
     EndpointParameter,
     PatternEndpoint,
@@ -21,7 +21,6 @@ from keyfold.service._endpoints import (
 from keyfold.service._openapi import SchemaBook, has_tag
 
 _RUNTIME = "_client_runtime.py"
-_WIDTH = 100
 _NOQA = re.compile(r"  # noqa: [A-Z0-9, ]+(?: - [^#\n]*)?$", re.MULTILINE)
 _PLACE = re.compile(r"\{(\w+)\}")
 # Methods that all clients have, and names that annotations in the class need.
@@ -72,7 +71,7 @@ class _MethodWriter:
         adapter = f"_{endpoint.name.upper()}"
         result, parsed = self._find_types(endpoint)
         line = f"{adapter}: TypeAdapter[{parsed}] = TypeAdapter({parsed})"
-        if len(line) > _WIDTH:
+        if len(line) > WIDTH:
             line = f"{adapter}: TypeAdapter[{parsed}] = TypeAdapter(\n    {parsed}\n)"
         self.adapters.append(line)
         required = [each for each in endpoint.parameters if each.is_required]
@@ -164,7 +163,7 @@ def _write_path(endpoint: PatternEndpoint, names: Mapping[str, str]) -> str:
 
 def _write_signature(name: str, parameters: list[str], result: str) -> Iterator[str]:
     line = f"    def {name}({', '.join(parameters)}) -> {result}:"
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         yield line
         return
     yield f"    def {name}("
@@ -174,7 +173,7 @@ def _write_signature(name: str, parameters: list[str], result: str) -> Iterator[
 
 def _write_call(start: str, arguments: list[str]) -> Iterator[str]:
     line = f"{start}({', '.join(arguments)})"
-    if len(line) <= _WIDTH and "\n" not in line:
+    if len(line) <= WIDTH and "\n" not in line:
         yield line
         return
     yield f"{start}("
@@ -184,10 +183,10 @@ def _write_call(start: str, arguments: list[str]) -> Iterator[str]:
 
 def _write_given(arguments: list[str]) -> str:
     line = f"**self._given({', '.join(arguments)})"
-    if len(line) + 17 <= _WIDTH:
+    if len(line) + 17 <= WIDTH:
         return line
     inner = ", ".join(arguments)
-    if len(inner) + 20 > _WIDTH:
+    if len(inner) + 20 > WIDTH:
         inner = ",\n                    ".join(arguments) + ","
     return f"**self._given(\n                    {inner}\n                )"
 
@@ -195,7 +194,7 @@ def _write_given(arguments: list[str]) -> str:
 def _write_members(members: list[str]) -> str:
     """Return a dictionary, as an argument in a line of its own."""
     line = "{" + ", ".join(members) + "}"
-    if "\n" not in line and len(line) + 13 <= _WIDTH:
+    if "\n" not in line and len(line) + 13 <= WIDTH:
         return line
     return "{\n" + "".join(f"                {each},\n" for each in members) + "            }"
 
@@ -253,6 +252,6 @@ def _write_imports(runtime: ast.Module, more: Mapping[str, Iterable[str]]) -> It
 def _write_import(module: str, names: Iterable[str]) -> str:
     ordered = sorted(names, key=lambda each: (not each.isupper(), each[0].islower(), each))
     line = f"from {module} import {', '.join(ordered)}"
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         return line
     return f"from {module} import (\n" + "".join(f"    {each},\n" for each in ordered) + ")"

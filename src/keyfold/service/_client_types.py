@@ -39,6 +39,9 @@ _HIDING = (
     | {"Any", "Field", "Literal", "UNSET"}
     | {name for name in dir(BaseModel) if not name.startswith("__")}
 )
+# How long a line of a client may be.
+WIDTH = 100
+_INDENT = 4
 _NO_WORD = re.compile(r"\W")
 
 
@@ -141,7 +144,11 @@ class ClientTypes:
         given += [
             f"{each}_alias={_write_literal(name)}" for each in ("validation", "serialization")
         ]
-        return f"{shown}: {annotation} = {self._import('pydantic', 'Field')}({', '.join(given)})"
+        start = f"{shown}: {annotation} = {self._import('pydantic', 'Field')}("
+        line = f"{start}{', '.join(given)})"
+        if len(line) + _INDENT <= WIDTH:
+            return line
+        return f"{start}\n        {', '.join(given)}\n    )"
 
     def _write_default(self, schema: dict[str, Any], annotation: str) -> str:
         """Return the default of a field; what only the service knows, it adds itself."""
@@ -263,9 +270,9 @@ def _split_union(annotation: str) -> list[str]:
 def write_docstring(text: str) -> list[str]:
     """Return the lines of a docstring."""
     escaped = text.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    if escaped.endswith('"'):
-        escaped = f'{escaped[:-1]}\\"'
     lines = escaped.splitlines()
     if len(lines) == 1:
+        if escaped.endswith('"'):
+            lines = [f'{escaped[:-1]}\\"']
         return [f'"""{lines[0]}"""']
     return [f'"""{lines[0]}', *lines[1:], '"""']

@@ -17,7 +17,7 @@ from keyfold.keys import Ulid
 from keyfold.model import Table
 from keyfold.service._arguments import is_list
 from keyfold.service._endpoints import CURSOR, PatternEndpoint
-from keyfold.service._own_operations import define_own_schemas, write_own_paths
+from keyfold.service._own_operations import PROBLEM_SCHEMA, define_own_schemas, write_own_paths
 from keyfold.service._problems import PROBLEM_TYPE
 
 _REFERENCES = "#/components/schemas/{model}"
@@ -187,7 +187,7 @@ def write_openapi(
             "schemas": {
                 **book.definitions,
                 **define_own_schemas(_REFERENCES),
-                "Problem": _PROBLEM,
+                PROBLEM_SCHEMA: _PROBLEM,
             },
             "responses": {"Problem": _describe_problem("A problem.")},
         },
@@ -315,7 +315,7 @@ def _describe_result(endpoint: PatternEndpoint) -> str:
 
 
 def _describe_problem(description: str) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/Problem"}
+    schema = {"$ref": _REFERENCES.format(model=PROBLEM_SCHEMA)}
     return {"description": description, "content": {PROBLEM_TYPE: {"schema": schema}}}
 
 

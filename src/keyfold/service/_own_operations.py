@@ -12,6 +12,8 @@ from pydantic.json_schema import models_json_schema
 from keyfold.service._batches import BatchRead, BatchReads
 from keyfold.service._events import EVENT_STREAM_TYPE
 
+# Applications may well have problems of their own.
+PROBLEM_SCHEMA = "HttpProblem"
 _JSON = "application/json"
 _TAG = "service"
 _PROBLEM = {"$ref": "#/components/responses/Problem"}
@@ -37,7 +39,7 @@ def define_own_schemas(references: str) -> dict[str, Any]:
             "status": {"type": "integer"},
             "result": {"description": "What the pattern returns; for a page, its items."},
             "cursor": {"type": ["string", "null"], "description": "Continues a page."},
-            "problem": {"$ref": references.format(model="Problem")},
+            "problem": {"$ref": references.format(model=PROBLEM_SCHEMA)},
         },
     }
     return {**found["$defs"], "BatchResult": result}

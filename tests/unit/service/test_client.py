@@ -7,7 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
@@ -21,11 +21,13 @@ import pytest
 from pydantic import TypeAdapter
 
 import keyfold
+from keyfold import Table
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.service import export_client, make_endpoints
-from keyfold.service._endpoints import to_camel
+from keyfold.service._endpoints import to_camel, to_snake
 from keyfold.service._openapi import find_example
 from tests.services import running_service
+from tests.unit.service import awkward
 
 CALLERS: dict[str, tuple[Any, list[str]]] = {
     "exchange_rates": (exchange_rates, ["--as", "publisher"]),
@@ -45,10 +47,10 @@ REFUSALS = {
 }
 
 
-def import_client(design: Any, folder: Path) -> ModuleType:
-    """Write the client of a design into a folder, and import it."""
-    file = folder / f"{design.table.name.lower()}_client.py"
-    file.write_text(export_client(design.table).to_text(), "utf-8")
+def import_client(table: Table, folder: Path) -> ModuleType:
+    """Write the client of a table's service into a folder, and import it."""
+    file = folder / f"{to_snake(table.name)}_client.py"
+    file.write_text(export_client(table).to_text(), "utf-8")
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
     assert spec.loader is not None
@@ -66,7 +68,7 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any
     with keyfold.open(design.table, str(tmp_path / "served.db"), durability="process") as store:
         for entity in design.table.example_entities():
             store.run(entity.put())
-    module = import_client(design, tmp_path)
+    module = import_client(design.table, tmp_path)
     with running_service(request.param, "--db", "served.db", *caller, folder=tmp_path) as url:
         kind: Any = vars(module)[f"{to_camel(design.table.name)}Client"]
         with kind(url) as client:
@@ -183,8 +185,44 @@ def test_a_value_has_its_entity_tag(served: tuple[Any, Any]) -> None:
     assert (failed.value.status, failed.value.code) == (412, "precondition-failed")
 
 
+def test_names_and_types_that_are_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "clumsy.py").write_text(Path(awkward.__file__).read_text("utf-8"), "utf-8")
+    module: Any = import_client(awkward.awkward, tmp_path)
+    caller = ("--as", "owner", "--id", "owner=a/b c")
+    with (
+        running_service(
+            "--table", "clumsy:awkward", "--db", "clumsy.db", *caller, folder=tmp_path
+        ) as url,
+        module.AwkwardThingsClient(url) as client,
+    ):
+        given = module.ResultsEntity(
+            owner="a/b c",
+            number=1,
+            list_="x",
+            first_name="Ada",
+            date_=date(2026, 7, 1),
+            prices={"EUR": Decimal("1.25"), "USD": None},
+            tags={"p", "q"},
+            pairs=[("one", 1)],
+            raw=b"\x00\xff",
+            tree=module.Problem(branches=[module.Problem(label="leaf")]),
+            more={"a": [1, None, {"b": True}]},
+        )
+        stored = client.put(given)
+        assert stored.pause == timedelta(minutes=5)
+        assert stored == given.model_copy(update={"pause": timedelta(minutes=5)})
+        assert client.one("a/b c", 1) == stored
+        assert client.one("a/b c", 2) is None
+        for number in (2, 3):
+            client.put(module.ResultsEntity(owner="a/b c", number=number, tags={"q"}))
+        assert [each.number for each in client.list_("a/b c", tagged=["q"])] == [1, 2, 3]
+        pages = client.list_("a/b c", page_size=1).pages()
+        assert [len(page.items) for page in pages] == [1, 1, 1, 0]
+        assert client.close_("a/b c", 3, "body", idempotency_key_="key").list_ == "body"
+
+
 def test_what_nobody_has_set_is_not_sent(tmp_path: Path) -> None:
-    module: Any = import_client(market, tmp_path)
+    module: Any = import_client(market.table, tmp_path)
     changes = module.UserChanges(name="Ada")
     assert module._to_json(changes) == {"name": "Ada"}
     changes.phones.append("+1 555 0100")

@@ -13,9 +13,10 @@ from keyfold.service import FixedCaller, create_app, export_openapi, make_endpoi
 from keyfold.service._endpoints import OWN_PATHS
 from keyfold.service._openapi import write_openapi
 from keyfold.service._page import write_page
+from tests.unit.service.awkward import awkward
 from tests.unit.service.test_app import ADA, notes
 
-TABLES = [exchange_rates.table, letsgo.table, market.table, pantry.table, notes]
+TABLES = [exchange_rates.table, letsgo.table, market.table, pantry.table, notes, awkward]
 
 
 def document_of(table: Any) -> dict[str, Any]:
@@ -56,6 +57,12 @@ def test_a_service_for_one_caller_needs_no_credentials() -> None:
 
 def test_it_is_exported_as_it_is_served() -> None:
     assert export_openapi(notes).content == create_app(notes, ":memory:").openapi
+
+
+def test_an_entity_may_have_the_name_of_what_the_service_has() -> None:
+    schemas = document_of(awkward)["components"]["schemas"]
+    assert {"label", "branches"} == {*schemas["Problem-Output"]["properties"]}
+    assert "code" in schemas["HttpProblem"]["properties"]
 
 
 def test_decimals_are_marked() -> None:
