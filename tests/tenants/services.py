@@ -19,6 +19,7 @@ from unittest import mock
 from urllib.parse import urlencode
 
 from keyfold import Table
+from keyfold.designs.letsgo import shop
 from keyfold.engine import Engine
 from keyfold.model import Pattern
 from keyfold.policy import PrincipalGuard, make_guards
@@ -68,7 +69,12 @@ class HttpAnswer(NamedTuple):
 
 @cache
 def endpoints_of(table: Table) -> dict[str, PatternEndpoint]:
-    return make_endpoints(table)
+    """Return the endpoints of a design's own patterns; the shop adds others to letsgo's table."""
+    return {
+        name: each
+        for name, each in make_endpoints(table).items()
+        if each.pattern.make.__module__ != shop.__name__
+    }
 
 
 def read_call(table: Table, row: Row) -> PatternCall:
