@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from agent_transcript import write_agent_session, write_agent_story
 from compare_calculators import profile_design, write_calculators
 from lint_reference import LINT_FAMILIES, write_lint_rules, write_lint_table
 from pydantic import ConfigDict
@@ -527,6 +528,8 @@ WRITERS: dict[str, Callable[[], str]] = {
     "calculators": cache(write_calculators),
     "prices": write_prices,
     "differences": write_differences,
+    "agent-session": write_agent_session,
+    "agent-story": write_agent_story,
     "commands": write_commands,
     "own-errors": write_own_errors,
     "class-statement": write_class_statement,

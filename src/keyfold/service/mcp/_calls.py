@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from keyfold.service._results import is_nothing, to_json
 from keyfold.service._running import LEAST_UNITS, Meter, Outcome, make_request, metered
 from keyfold.service.mcp._audit import AuditEntry
 from keyfold.service.mcp._explaining import EXPLAIN, ExplainArguments, explain_pattern
-from keyfold.service.mcp._lists import ListAnswer, ListReader, measure
+from keyfold.service.mcp._lists import ListAnswer, ListReader, measure_bytes
 from keyfold.service.mcp._resources import AgentResource, list_resources
 from keyfold.service.mcp._schemas import LIMIT, ToolSchemas, paging_parameters
 from keyfold.service.mcp._sessions import AgentSession, AgentSessions
@@ -47,6 +47,8 @@ class AgentService:
         database: ServiceDatabase,
         settings: AgentSettings,
         tools: Iterable[OwnTool[Any]] = (),
+        *,
+        measure: Callable[[Table], TableProfile | None] = measure_patterns,
     ) -> None:
         self.table = table
         self.database = database
@@ -57,6 +59,7 @@ class AgentService:
         self._sessions = AgentSessions(
             caps.session_units, settings.idle_seconds, settings.monotonic
         )
+        self._measure = measure
         self._profile: asyncio.Future[TableProfile | None] | None = None
         # The resources of end users, and those of others.
         self._resources: dict[bool, dict[str, AgentResource]] = {}
@@ -72,7 +75,7 @@ class AgentService:
     async def profile(self) -> TableProfile | None:
         """Return what patterns consume; it is measured once, beside the event loop."""
         if self._profile is None:
-            self._profile = asyncio.ensure_future(asyncio.to_thread(measure_patterns, self.table))
+            self._profile = asyncio.ensure_future(asyncio.to_thread(self._measure, self.table))
         return await asyncio.shield(self._profile)
 
     @property
@@ -158,7 +161,7 @@ class AgentService:
         if own is None:
             return await self._run_pattern(call, self._find(name), arguments, entry)
         document = await own.run(call, arguments)
-        size = measure(document)
+        size = measure_bytes(document)
         if size > call.most_bytes:
             raise _too_large(size, call)
         return document
@@ -264,7 +267,7 @@ class AgentService:
         call.items = len(cast("list[Any]", shown)) if isinstance(shown, list) else shown is not None
         if is_nothing(outcome.value) and not endpoint.is_page:
             notes.append("Done." if endpoint.writes else "There is no such item.")
-        size = measure(shown)
+        size = measure_bytes(shown)
         if size > call.most_bytes:
             if not endpoint.writes:
                 raise _too_large(size, call)

@@ -13,6 +13,9 @@ from keyfold.store import AsyncStore
 
 # A filter that leaves nearly everything out gives short answers.
 _MOST_READS = 20
+_READS_AT_ONCE = 4
+# A call for so few items reads little, and may find none that matches.
+_FEW_ITEMS = 8
 
 Show = Callable[[Page[Any]], list[Any]]
 
@@ -47,8 +50,9 @@ class ListReader:
         most_reads = min(query.read_limit or _MOST_READS, _MOST_READS)
         while True:
             missing = limit - len(answer.items)
-            page = await self._run(query, answer.cursor, missing)
-            reads += 1
+            allowed = min(self._reads_at_once(missing, reads), most_reads - reads)
+            page = await self._run(query, answer.cursor, missing, allowed)
+            reads += page.reads
             if not await self._take(query, answer, page):
                 return answer
             if answer.cursor is None or len(answer.items) == limit:
@@ -56,7 +60,7 @@ class ListReader:
             if self.meter.units >= self.most_units:
                 answer.stopped_by = "units"
                 return answer
-            if reads == most_reads:
+            if reads >= most_reads:
                 answer.stopped_by = "reads"
                 return answer
 
@@ -65,7 +69,7 @@ class ListReader:
     ) -> bool:
         """Add the items of a page that fit; return whether all did."""
         shown = self.show(page)
-        sizes = [measure(each) for each in shown]
+        sizes = [measure_bytes(each) for each in shown]
         fitting = count_fitting(sizes, self.most_bytes - answer.size_bytes)
         if fitting == len(shown):
             self._add(answer, page, shown, sum(sizes))
@@ -75,7 +79,7 @@ class ListReader:
             # Read once more, for the cursor after the last item that fits.
             page = await self._run(query, answer.cursor, fitting)
             shown = self.show(page)
-            sizes = [measure(each) for each in shown]
+            sizes = [measure_bytes(each) for each in shown]
             if count_fitting(sizes, self.most_bytes - answer.size_bytes) == len(shown):
                 self._add(answer, page, shown, sum(sizes))
         elif not answer.items:
@@ -85,10 +89,21 @@ class ListReader:
             answer.cursor, answer.omitted_bytes = page.cursor, sizes[0] if page else 0
         return False
 
+    def _reads_at_once(self, missing: int, reads: int) -> int:
+        """Return how many calls to make before units are looked at.
+
+        Within several, the store reads more items with each, if few of them match.
+        """
+        if not reads:
+            return 1 if missing >= _FEW_ITEMS else 2
+        mean_units = self.meter.units / reads
+        left = self.most_units - self.meter.units
+        return _READS_AT_ONCE if mean_units * _READS_AT_ONCE <= left else 1
+
     async def _run(
-        self, query: Query[Any] | Scan[Any], cursor: str | None, limit: int
+        self, query: Query[Any] | Scan[Any], cursor: str | None, limit: int, reads: int = 1
     ) -> Page[Any]:
-        return await self.store.run(query.limit(limit).max_reads(1).after(cursor))
+        return await self.store.run(query.limit(limit).max_reads(reads).after(cursor))
 
     @staticmethod
     def _add(answer: ListAnswer, page: Page[Any], shown: list[Any], size: int) -> None:
@@ -98,7 +113,7 @@ class ListReader:
         answer.cursor = page.cursor
 
 
-def measure(value: Any) -> int:
+def measure_bytes(value: Any) -> int:
     """Return how many bytes a JSON value takes, with the comma that follows it."""
     return len(to_text(value).encode("utf-8", "surrogatepass")) + 1
 
