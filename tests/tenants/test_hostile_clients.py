@@ -5,6 +5,7 @@ As in `test_services`, it may not tell a world with the items of others from one
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
@@ -17,6 +18,8 @@ from keyfold.service import RateLimit, RateLimits
 from tests.tenants.services import ServiceWorld, api_key_of, open_world, to_access_key
 from tests.tenants.test_patterns_by_role import DESIGNS
 from tests.tenants.test_services import LIMITED, calls_of, open_worlds
+from tests.unit.service.serving import serving
+from tests.unit.service.tokens import encode, make_claims, open_files, shop, sign
 
 TENANTS = [
     each for each in LIMITED if DESIGNS[str(each.values[0])].columns[str(each.values[1])].ids
@@ -172,3 +175,32 @@ def test_what_is_public_tells_nothing_of_items(name: str, column: str, tmp_path:
         for path in ("/", "/openapi.json", "/healthz", "/readyz", "/metrics"):
             answer = worlds.try_both(path, lambda world, path=path: world.send("GET", path))
             assert answer.status == 200
+
+
+def test_tokens_are_not_exchangeable(tmp_path: Path) -> None:
+    """Tokens of two users in pieces: only as they were signed, they stand for somebody."""
+    tokens = {user: sign(make_claims(sub=user)) for user in ("ada", "bob")}
+    pieces = [token.split(".") for token in tokens.values()]
+    unsigned = [encode({"alg": "none"}), encode({"alg": "RS256", "kid": "two"})]
+    heads = [pieces[0][0], *unsigned, ""]
+    bodies = [pieces[0][1], pieces[1][1], encode(make_claims(sub="bob", role="support")), ""]
+    signatures = [pieces[0][2], pieces[1][2], "", encode("x")]
+    answers: dict[str, tuple[int, Any]] = {}
+
+    async def main() -> None:
+        authenticator = open_files(tmp_path).authenticator
+        async with serving(shop, authenticator=authenticator) as client:
+            for parts in product(heads, bodies, signatures):
+                token = ".".join(parts)
+                for user in tokens:
+                    response = await client.get(
+                        f"/buyer/buyer?user={user}", headers={"authorization": f"Bearer {token}"}
+                    )
+                    answers[f"{user} {token}"] = (response.status_code, response.json()["code"])
+
+    asyncio.run(main())
+    for user, other in (("ada", "bob"), ("bob", "ada")):
+        assert answers.pop(f"{user} {tokens[user]}") == (404, "not-found")
+        assert answers.pop(f"{other} {tokens[user]}") == (403, "access-denied")
+    assert {*answers.values()} == {(401, "unauthenticated")}
+    assert len(answers) == 2 * 4 * 4 * 4 - 4
