@@ -77,11 +77,51 @@ def test_tools_are_served_over_http_until_a_signal(database: Path) -> None:
         assert process.wait(60) == 0
 
 
+DECLARATION = """
+from keyfold import Entity, Get, Key, Table
+
+shelf = Table("Shelf", key=Key("pk"))
+
+
+class ShelvedBook(Entity, table=shelf, key="BOOK#{book}"):
+    book: str
+
+
+@shelf.pattern("A book")
+def NAME(book: str) -> Get[ShelvedBook]:
+    return ShelvedBook.get(book=book)
+"""
+
+
+def test_designers_tools_see_the_declaration_as_it_is_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "shelf_declared.py"
+    file.write_text(DECLARATION.replace("NAME", "book_of"))
+    words = ["--table", "shelf_declared:shelf", "--db", ":memory:", "--design"]
+
+    async def main() -> None:
+        [program, *others] = COMMAND[:-1]
+        started = StdioServerParameters(
+            command=program, args=[*others, *words], env=dict(os.environ), cwd=tmp_path
+        )
+        async with Client(started) as client:
+            await call(client, "explain-design", pattern="book_of")
+            file.write_text(DECLARATION.replace("NAME", "find_the_book"))
+            await call(client, "explain-design", pattern="find_the_book")
+            file.write_text("shelf = ")
+            error = await fail(client, "lint-design")
+            assert "shelf_declared cannot be imported: SyntaxError" in error["detail"]
+            # The tools of patterns are those of the start.
+            assert (await call(client, "book_of", book="x"))["result"] is None
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("words", "fact"),
     [
         (["--as", "nobody"], "no table has such a role"),
         (["--port", "1"], "it is for --http"),
+        (["--http", "--design"], "that of one designer"),
         (["--auth", "auth.toml"], "it is for --http"),
         (["--id", "user=ada"], "it is for --as"),
         (["--http", "--host", "0.0.0.0", "--port", "0", "--as", "support"], "--insecure"),
