@@ -84,6 +84,9 @@ def test_every_pattern_is_called(served: tuple[Any, Any], request: pytest.Fixtur
     design, _ = CALLERS[request.node.callspec.params["served"]]
     outcomes: dict[str, str] = {}
     for name, endpoint in make_endpoints(design.table).items():
+        if endpoint.pattern.make.__module__ == "keyfold.designs.letsgo.shop":
+            # Another module, which the service has not imported, adds these to the table.
+            continue
         method = getattr(client, name)
         assert inspect.getdoc(method) == inspect.cleandoc(endpoint.description)
         example = find_example(endpoint)
