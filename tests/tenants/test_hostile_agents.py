@@ -1,7 +1,6 @@
-"""A hostile agent: every tool of the designs over stdio and HTTP, in a world with and without others' items.
+"""Hostile agents over HTTP and stdio, in a world with and without the items of others.
 
-The tools run in process first, with every call of the matrix. The transports come after that: what they add
-is who calls, and that is what is attacked there.
+`test_agents` has what tools answer, in process. Transports add who calls, and that is attacked here.
 """
 
 from __future__ import annotations
@@ -23,14 +22,13 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from keyfold.engine import Engine
-from keyfold.service import Caller
 from keyfold.service._api_keys import ApiKeys
 from keyfold.service._database import ServiceDatabase
 from keyfold.service.mcp import AgentApp, AgentService, AgentSettings
 from keyfold.wire.server._browsers import BrowserRules
 from tests.tenants.services import ServiceWorld, api_key_of, dump_table
 from tests.tenants.test_patterns_by_role import DESIGNS
-from tests.tenants.test_services import LIMITED, calls_of, open_worlds
+from tests.tenants.test_services import calls_of, open_worlds
 
 CURSORS = re.compile(r"(?<=\"cursor\":\")[\w-]+")
 # A process has its own clock.
@@ -40,55 +38,8 @@ URL = "http://localhost/mcp"
 ON_STDIO = [("letsgo", "ada"), ("pantry", "ada")]
 
 
-class ToolWorld:
-    """The tools of a world's design, for one of its columns."""
-
-    def __init__(self, world: ServiceWorld, column: str) -> None:
-        self.world = world
-        each = world.columns[column]
-        first, *others = each.roles
-        self.caller = Caller((first, *others), each.ids)
-        database = ServiceDatabase(world.design.table, world.store)
-        self.service = AgentService(world.design.table, database, AgentSettings(may_write=True))
-
-    def call(self, name: str, arguments: dict[str, Any]) -> str:
-        answer = self.world.runner.run(self.service.call(self.caller, name, arguments))
-        return hide_cursors(f"{answer.is_error} {answer.text}")
-
-
 def hide_cursors(text: str) -> str:
     return CURSORS.sub(lambda found: "*" * len(found[0]), text)
-
-
-@pytest.mark.parametrize(("name", "column"), LIMITED)
-def test_no_tool_tells_of_foreign_items(name: str, column: str, tmp_path: Path) -> None:
-    with open_worlds(DESIGNS[name], column, tmp_path) as worlds:
-        full, bare = (ToolWorld(each, column) for each in (worlds.full, worlds.bare))
-        for label, call in calls_of(name):
-            arguments = worlds.full.show(column, call.arguments)
-            found = full.call(call.endpoint.name, arguments)
-            assert found == bare.call(call.endpoint.name, arguments), label
-            if call.endpoint.writes:
-                worlds.check_foreign(label)
-                worlds.full.restore()
-                worlds.bare.restore()
-        sessions = [each.service._sessions._sessions for each in (full, bare)]
-        used = [{who: each.units for who, each in one.items()} for one in sessions]
-        assert used[0] == used[1]
-
-
-@pytest.mark.parametrize(
-    "extra", [{"user": "bob"}, {"as": "support"}, {"role": "support"}, {"ids": {}}]
-)
-def test_an_agent_cannot_choose_who_it_is(extra: dict[str, Any], tmp_path: Path) -> None:
-    with open_worlds(DESIGNS["market"], "customer", tmp_path) as worlds:
-        full, bare = (ToolWorld(each, "customer") for each in (worlds.full, worlds.bare))
-        for tool in ("user_profile", "last_orders", "bonuses", "change_user"):
-            arguments = {"user": "ada", **extra}
-            answer = full.call(tool, arguments)
-            assert answer == bare.call(tool, arguments)
-            assert answer.startswith("True ")
-            assert "Bob" not in answer
 
 
 # Over HTTP.

@@ -10,6 +10,7 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -79,6 +80,7 @@ _PLAIN_QUERY = re.compile(r"[A-Za-z0-9_.~+=&-]*")
 _REQUEST_ID_BYTES = 8
 # What it takes to look for the record of an idempotency key: a conditional write of a small item.
 _KEY_UNITS = 1.0
+_MOST_STREAMS = 50
 _NOTHING_FOUND = "There is no such item."
 
 AnyResponse = ServiceResponse | EventStreamResponse
@@ -154,6 +156,8 @@ class PatternService:
         }
         # Made with the first request for changes.
         self._changes: ChangeWatcher | None = None
+        # How many streams of events each principal has.
+        self._streams: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, or the events of the application's lifespan."""
@@ -424,8 +428,32 @@ class PatternService:
             raise refuse(503, "draining", "The service is stopping.", retry_after="1")
         if self._changes is None:
             self._changes = ChangeWatcher(store, self.table, clock=self.settings.clock)
+        self._charge(caller, exchange, LEAST_UNITS)
         last = request.headers.get("last-event-id")
-        return EventStreamResponse(request, await self._changes.watch(caller, last_event_id=last))
+        leave = self._enter_stream(caller.principal)
+        try:
+            events = await self._changes.watch(caller, last_event_id=last)
+        except BaseException:
+            leave()
+            raise
+        return EventStreamResponse(request, events, on_end=leave)
+
+    def _enter_stream(self, principal: str) -> Callable[[], None]:
+        """Count a stream of a principal, and return what ends it; raises a problem if there are too many.
+
+        Connections are for everybody, and a stream keeps one.
+        """
+        if self._streams[principal] >= _MOST_STREAMS:
+            detail = f"The caller has {_MOST_STREAMS} streams of events. End one of them first."
+            raise refuse(429, "streams-spent", detail, retry_after="10")
+        self._streams[principal] += 1
+
+        def leave() -> None:
+            self._streams[principal] -= 1
+            if not self._streams[principal]:
+                del self._streams[principal]
+
+        return leave
 
     async def _show_openapi(self, request: ServiceRequest, _: _Exchange) -> ServiceResponse:
         document = self.openapi

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from keyfold.service._changes import ChangeEvents
@@ -25,10 +25,18 @@ class EventStreamResponse:
     request: ServiceRequest
     events: ChangeEvents
     status: int = 200
+    # Called when no more is sent.
+    on_end: Callable[[], None] = lambda: None
     headers: Mapping[str, str] = field(default_factory=lambda: dict(_HEADERS))
 
     async def send(self, send: Send, *, has_body: bool = True) -> None:
         """Send events until there are no more, or the client has hung up."""
+        try:
+            await self._send(send, has_body=has_body)
+        finally:
+            self.on_end()
+
+    async def _send(self, send: Send, *, has_body: bool) -> None:
         async with self.events:
             headers = [
                 (name.encode("latin-1"), value.encode("latin-1"))

@@ -149,3 +149,24 @@ def test_problems_come_before_events() -> None:
     assert 'stream="new and old"' in problem["detail"]
     status, problem = asyncio.run(find_problem(market.table, Caller(("nobody",), {})))
     assert (status, problem["code"]) == (403, "principal-invalid")
+
+
+def test_a_caller_has_a_limited_number_of_streams() -> None:
+    async def main() -> None:
+        async with serving(market.table, ADA) as (app, _):
+            exchanges = [Exchange(app) for _ in range(50)]
+            assert {(await each.start())[0] for each in exchanges} == {200}
+            refused = Exchange(app)
+            status, headers = await refused.start()
+            assert (status, headers["retry-after"]) == (429, "10")
+            assert json.loads((await refused.next())["body"])["code"] == "streams-spent"
+            # One that is refused for another reason, or has ended, does not count.
+            await exchanges.pop().leave()
+            assert (await Exchange(app, last_event_id="x").start())[0] == 400
+            exchanges.append(Exchange(app))
+            assert (await exchanges[-1].start())[0] == 200
+            for each in exchanges:
+                await each.leave()
+            assert not app._streams
+
+    asyncio.run(main())
