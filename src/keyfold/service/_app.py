@@ -123,6 +123,19 @@ class _Exchange:
     origin: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _EndpointCall:
+    """A request for an endpoint: who sent it, and the model's request that it makes."""
+
+    request: ServiceRequest
+    exchange: _Exchange
+    endpoint: PatternEndpoint
+    caller: Caller
+    made: Request[Any]
+    # How many items of a page the caller prefers.
+    limit: int | None
+
+
 class PatternService:
     """An ASGI application that serves the access patterns of a table; `create_app` returns one."""
 
@@ -337,40 +350,33 @@ class PatternService:
             arguments = read_query(endpoint, query, exchange.handles)
         pages = self.settings.pages
         made = make_request(endpoint, arguments, limit=limit, cursor=cursor, pages=pages)
+        call = _EndpointCall(request, exchange, endpoint, caller, made, limit)
         key = request.headers.get("idempotency-key")
         if key is None or not endpoint.writes:
-            return await self._run(request, exchange, endpoint, caller, made, limit, store)
-        respond = partial(self._run, request, exchange, endpoint, caller, made, limit)
+            return await self._run(call, store)
         keys = await self.database.idempotency_keys()
         conditions = (request.headers.get(each, "") for each in (IF_MATCH, IF_NONE_MATCH))
         same = (to_canonical_json(body), request.sent_path, *conditions)
         # An answer that is replayed is not free.
         self._charge(caller, exchange, _KEY_UNITS)
+        respond = partial(self._run, call)
         return await keys.run(caller.principal, key, endpoint.name, same, store, respond)
 
-    async def _run(
-        self,
-        request: ServiceRequest,
-        exchange: _Exchange,
-        endpoint: PatternEndpoint,
-        caller: Caller,
-        made: Request[Any],
-        limit: int | None,
-        store: AsyncStore,
-    ) -> ServiceResponse:
+    async def _run(self, call: _EndpointCall, store: AsyncStore) -> ServiceResponse:
         """Run a request of the model on the preconditions of its headers."""
-        conditions, tags = read_preconditions(request.headers), self.database.tags
-        charge = partial(self._charge, caller, exchange)
-        if conditions is not None and endpoint.writes:
-            outcome = await tags.run(store, made, conditions, charge)
+        conditions, tags = read_preconditions(call.request.headers), self.database.tags
+        writes = call.endpoint.writes
+        charge = partial(self._charge, call.caller, call.exchange)
+        if conditions is not None and writes:
+            outcome = await tags.run(store, call.made, conditions, charge)
         else:
-            outcome = await run_request(store, made, charge)
-        answer = self._answer(request, endpoint, outcome, exchange.handles, limit)
-        tag = None if is_deletion(made) else tags.tag_of(outcome.value)
+            outcome = await run_request(store, call.made, charge)
+        answer = self._answer(call, outcome)
+        tag = None if is_deletion(call.made) else tags.tag_of(outcome.value)
         if tag is None:
             return answer
         headers = {**answer.headers, "etag": tag}
-        if conditions is not None and not endpoint.writes and not conditions.holds_for_read(tag):
+        if conditions is not None and not writes and not conditions.holds_for_read(tag):
             return ServiceResponse(304, headers=headers)
         return replace(answer, headers=headers)
 
@@ -380,17 +386,12 @@ class PatternService:
             # A request that fails may consume units that the database does not tell.
             self._limits.charge(caller.principal, max(units, LEAST_UNITS))
 
-    def _answer(
-        self,
-        request: ServiceRequest,
-        endpoint: PatternEndpoint,
-        outcome: Outcome,
-        handles: Handles | None,
-        limit: int | None,
-    ) -> ServiceResponse:
+    def _answer(self, call: _EndpointCall, outcome: Outcome) -> ServiceResponse:
+        """Return the response to a request that was carried out."""
+        request, endpoint = call.request, call.endpoint
         headers: dict[str, str] = {}
-        if limit is not None and endpoint.continues:
-            applied = min(limit, self.settings.pages.most)
+        if call.limit is not None and endpoint.continues:
+            applied = min(call.limit, self.settings.pages.most)
             headers["preference-applied"] = f"maxpagesize={applied}"
         if "keyfold-capacity" in request.headers:
             headers["keyfold-capacity"] = (
@@ -403,7 +404,7 @@ class PatternService:
         next_link = _make_link(request, endpoint, outcome.cursor)
         if next_link is not None:
             headers["link"] = f'<{next_link}>; rel="next"'
-        body = write_result(endpoint, outcome, next_link, handles)
+        body = write_result(endpoint, outcome, next_link, call.exchange.handles)
         return ServiceResponse(200, body, headers=headers)
 
     async def _read_batch(self, request: ServiceRequest, exchange: _Exchange) -> ServiceResponse:
