@@ -144,9 +144,9 @@ class _SliceParser:
 
         It ends before a comma that is not in a string, or at the end of the body.
         """
-        size = SLICE_BYTES
-        while place + size < len(self._body):
-            parts = _split_strings(self._body[place : place + size])
+        body, size = self._body, SLICE_BYTES
+        while place + size < len(body):
+            parts = _split_strings(body[place : place + size])
             end = place + size
             for index in range(len(parts) - 1, -1, -1):
                 part = parts[index]
@@ -158,11 +158,11 @@ class _SliceParser:
                 end -= 1
             if len(parts) > _MAX_PARTS:
                 raise SerializationException
-            # A long text, if it ends within one; else, a lot of space.
-            if size > MAX_TEXT_BYTES and len(parts) % 2 == 0:
+            # A long text, unless it is space.
+            if size > MAX_TEXT_BYTES and body[place + size // 2 : place + size].strip(_SPACE):
                 raise SerializationException(_TEXT_TOO_LONG)
             size *= 2
-        return len(self._body), b"".join(_split_strings(self._body[place:])[::2])
+        return len(body), b"".join(_split_strings(body[place:])[::2])
 
     def _check_ends(self, piece: bytes, *, is_last: bool) -> None:
         """Check that there are values before and after the commas where the body was cut."""

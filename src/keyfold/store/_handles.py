@@ -41,7 +41,8 @@ _MIN_FRAGMENT = 4
 # between them.
 _OUTSIDE_TEXTS = frozenset("0123456789+-.eE truefalsenullNaNInfinity,:{}[]")
 
-_ENCODED_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# A text of JSON. One that does not end goes on to the end of the body, so that no part is read twice.
+_ENCODED_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 class Handles:

@@ -115,6 +115,11 @@ def test_too_many_objects_and_arrays_are_refused() -> None:
         parse_in_slices(b"[" + b"[]," * MAX_CONTAINERS + b"0]")
 
 
+def test_space_is_no_text() -> None:
+    assert parse_in_slices(b'{"a":1}'.ljust(8 << 20)) == {"a": 1}
+    assert parse_in_slices(b'[0,"a"' + b" " * (8 << 20) + b",1]") == [0, "a", 1]
+
+
 def test_a_text_longer_than_any_item_allows_is_refused() -> None:
     # The longest text of an item, in the longest way to write it.
     longest = b'{"a":"' + rb"\u0041" * 400 * 1_024 + b'"}'
