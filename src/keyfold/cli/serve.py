@@ -174,7 +174,7 @@ def serve(
     from keyfold.api.wordings import check_wording
     from keyfold.cli._ids import read_ids
     from keyfold.cli._tables import find_project, find_tables
-    from keyfold.engine.engine import check_throttling
+    from keyfold.engine.options import check_throttling
     from keyfold.store import make_write_checks
     from keyfold.wire.server._browsers import BrowserRules, check_exposure
     from keyfold.wire.server._process import ProcessSettings, run_server

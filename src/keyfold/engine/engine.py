@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Literal, Self
 
 import orjson
@@ -34,6 +33,17 @@ from keyfold.engine.items.responses import (
 from keyfold.engine.items.work import NeedsThread
 from keyfold.engine.jobs import Jobs
 from keyfold.engine.operations import LOADED, LoadedOperation, load_operation
+from keyfold.engine.options import (
+    MEMORY,
+    NO_CHECKS,
+    Throttling,
+    check_buckets,
+    check_durability,
+    check_path,
+    check_seconds,
+    check_throttling,
+    check_write_checks,
+)
 from keyfold.engine.storage import (
     BackgroundStorage,
     Durability,
@@ -61,11 +71,6 @@ from keyfold.errors import (
     UnknownOperationException,
     ValidationException,
 )
-
-MEMORY = ":memory:"
-# By what requests are refused, besides on-demand maximums.
-Throttling = Literal["partitions"]
-NO_CHECKS: Mapping[str, WriteCheck] = MappingProxyType({})
 
 # A table may change again while an operation is retried; to exhaust the attempts, it would have
 # to change all the time.
@@ -171,12 +176,12 @@ class Engine:
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer, FileOlder,
         FileDamaged, FileBusy.
         """
-        name = _check_path(path)
+        name = check_path(path)
         for option, value, minimum in (
             ("upkeep_seconds", upkeep_seconds, 0.001),
             ("busy_seconds", busy_seconds, 0.0),
         ):
-            _check_seconds(option, value, minimum)
+            check_seconds(option, value, minimum)
         if expiry_grace is None:
             expiry_grace = GRACE_IN_MEMORY if name == MEMORY else GRACE_IN_FILES
         grace_seconds = read_duration("expiry_grace", expiry_grace)
@@ -189,8 +194,8 @@ class Engine:
         most_records = SHARD_RECORDS if shard_records is None else shard_records
         if most_records.__class__ is not int or most_records < 1:
             raise OptionInvalid("shard_records", shard_records, "Give a whole number, 1 or more.")
-        level = _check_durability(name, durability)
-        folder = _check_buckets(buckets)
+        level = check_durability(name, durability)
+        folder = check_buckets(buckets)
         storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
         try:
             return cls._on_storage(
@@ -204,7 +209,7 @@ class Engine:
                 region=region,
                 account=account,
                 buckets=folder,
-                write_checks=_check_write_checks(write_checks),
+                write_checks=check_write_checks(write_checks),
                 wording=check_wording(wording),
                 throttling=check_throttling(throttling),
                 on_traffic=on_traffic,
@@ -543,66 +548,6 @@ class Engine:
 
     def __repr__(self) -> str:
         return f"<Engine {self.path}>"
-
-
-def _check_path(path: str | os.PathLike[str]) -> str:
-    advice = 'Name a file, or ":memory:".'
-    try:
-        name = os.fsdecode(path)
-        name.encode()
-    except (TypeError, ValueError):
-        raise OptionInvalid("path", path, advice) from None
-    if not name or "\0" in name:
-        raise OptionInvalid("path", path, advice)
-    return name
-
-
-def _check_buckets(buckets: str | os.PathLike[str] | None) -> Path | None:
-    if buckets is None:
-        return None
-    try:
-        folder = Path(os.fsdecode(buckets))
-        if folder.is_dir():
-            return folder.absolute()
-    except (TypeError, ValueError):
-        pass
-    raise OptionInvalid("buckets", buckets, "Name an existing folder.")
-
-
-def _check_write_checks(checks: Mapping[str, WriteCheck] | None) -> Mapping[str, WriteCheck]:
-    if checks is None:
-        return NO_CHECKS
-    advice = "Give a mapping from table names to functions, as make_write_checks returns it."
-    if not isinstance(checks, Mapping) or not all(map(callable, checks.values())):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        raise OptionInvalid("write_checks", checks, advice)
-    return MappingProxyType(dict(checks))
-
-
-def _check_seconds(option: str, value: float | None, minimum: float) -> None:
-    if value is None and option == "upkeep_seconds":
-        return
-    if isinstance(value, int | float) and minimum <= value <= threading.TIMEOUT_MAX:
-        return
-    raise OptionInvalid(option, value, f"Give a number of seconds, {minimum:g} or more.")
-
-
-def check_throttling(throttling: str | None) -> Throttling | None:
-    """Return the option; raises OptionInvalid."""
-    if throttling is None or throttling == "partitions":
-        return throttling
-    raise OptionInvalid("throttling", throttling, 'Give "partitions", or omit it.')
-
-
-def _check_durability(path: str, durability: Durability | None) -> Durability:
-    default: Durability = "memory" if path == MEMORY else "durable"
-    level = default if durability is None else durability
-    if level not in ("durable", "process", "memory"):
-        advice = 'Give "durable", "process" or, for ":memory:", "memory".'
-        raise OptionInvalid("durability", durability, advice)
-    if (level == "memory") is not (path == MEMORY):
-        advice = 'Only ":memory:" has durability "memory"; files have "durable" or "process".'
-        raise OptionInvalid("durability", durability, advice)
-    return level
 
 
 def _random_id() -> str:
