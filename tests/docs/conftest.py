@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from keyfold.analysis.lint import _rules
 from keyfold.designs.letsgo import shop
 
 
@@ -18,3 +19,12 @@ def letsgo_as_it_was() -> Iterator[None]:
     yield
     table.entities.clear()
     table.entities.update(before)
+
+
+@pytest.fixture(autouse=True)
+def lint_rules_as_they_were() -> Iterator[None]:
+    """Take away the rules that an example has added: every review would apply them."""
+    before = dict(_rules.list_rules())
+    yield
+    _rules._RULES.clear()
+    _rules._RULES.update(before)
