@@ -73,7 +73,7 @@ class ScriptedModel(Model):
         return {}
 
     async def structured_output(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
-        raise NotImplementedError
+        raise NotImplementedError  # of the package's protocol; an agent without structured output never calls it
         yield
 
     async def stream(self, messages: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
