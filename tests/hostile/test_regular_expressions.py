@@ -50,7 +50,7 @@ SAMPLES: dict[str, tuple[str | None, ...]] = {
     "api.shapes._names": (_ARN,),
     "api.shapes._types": ("aGVsbG8h+/==",),
     "api.statements": ("  SELECT a", "  INSERT a"),
-    "cli._calls": (f"a {_ULID} 123e4567-e89b-12d3-a456-426614174000",),
+    "store._sent_calls": (f"a {_ULID} 123e4567-e89b-12d3-a456-426614174000",),
     "cli._shell._completion": (
         "select from  ",
         'select from "a""b" . ',

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import keyfold
-from keyfold.cli._calls import CallLog
 from keyfold.clocks import Clock
 from keyfold.engine.items.expiry import GRACE_IN_FILES
 from keyfold.model import Table
 from keyfold.store import Store
+from keyfold.store._sent_calls import CallLog
 from keyfold.testing import FaultProfile, dynamodb
 
 # A read that reaches an index catches up with one write, so this bounds the lag.

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._plain import to_plain
 from keyfold.cli._quantities import count_of
 from keyfold.cli._results import count_items, print_invalid, print_result
@@ -29,6 +28,7 @@ from keyfold.model import (
 )
 from keyfold.requests import Mapped
 from keyfold.store import Store
+from keyfold.store._sent_calls import CallLog, SentCall
 
 _PLAIN = Surface()
 

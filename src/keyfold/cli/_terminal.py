@@ -16,7 +16,7 @@ from rich.text import Text
 from keyfold.terminals import escape_controls, find_stream
 
 if TYPE_CHECKING:
-    from keyfold.cli._calls import SentCall
+    from keyfold.store._sent_calls import SentCall
 
 # Without a terminal, rich would assume 80 columns, unless COLUMNS is set.
 PIPED_WIDTH = 120

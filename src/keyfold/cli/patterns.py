@@ -163,8 +163,8 @@ def _show_cost(explained: Explanation) -> str:
 
 
 def _show_steps(explained: Explanation) -> Text:
-    from keyfold.cli._calls import SentCall, shorten_ids
     from keyfold.cli._terminal import show_calls
+    from keyfold.store._sent_calls import SentCall, shorten_ids
 
     return show_calls(
         [

@@ -193,10 +193,10 @@ def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> 
 def _run(
     table: Table, db: str, make: Callable[[Surface], Request[Any]], clock: Clock
 ) -> tuple[Request[Any], PatternResult, Surface]:
-    from keyfold.cli._calls import CallLog
     from keyfold.cli._databases import open_store
     from keyfold.cli._requests import run_request, writes
     from keyfold.cli._surfaces import Surface
+    from keyfold.store._sent_calls import CallLog
 
     log, surface = CallLog([table]), Surface()
     request = make(surface)
@@ -212,10 +212,10 @@ def _run_as(
     clock: Clock,
 ) -> tuple[Request[Any], PatternResult, Surface]:
     """Run a request as a principal; the database has the key to handles in its arguments."""
-    from keyfold.cli._calls import CallLog
     from keyfold.cli._databases import open_store
     from keyfold.cli._requests import run_request
     from keyfold.cli._surfaces import Surface
+    from keyfold.store._sent_calls import CallLog
 
     log = CallLog([table])
     with open_store(table, db, needs_lasting_key=True, on_call=[log], clock=clock) as whole:

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 import keyfold
-from keyfold.cli._calls import CallLog
 from keyfold.cli._demo import exchange_rates as rates_of_demo
 from keyfold.cli._demo import report, run_demo
 from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet
@@ -27,6 +26,7 @@ from keyfold.designs.exchange_rates import Rate
 from keyfold.engine import Engine
 from keyfold.engine.items.expiry import GRACE_IN_FILES
 from keyfold.errors import NotFound, WriteRefused
+from keyfold.store._sent_calls import CallLog
 from keyfold.testing import Clock, FaultProfile, dynamodb
 from keyfold.wire.server import Server
 from tests.demo_run import DemoRun

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import keyfold
-from keyfold.cli._calls import CallLog
 from keyfold.cli._demo_databases import MOST_LAG
 from keyfold.cli._stories import (
     STORIES,
@@ -27,6 +26,7 @@ from keyfold.designs import exchange_rates
 from keyfold.engine import Engine
 from keyfold.errors import NotFound, ResourceNotFoundException
 from keyfold.store import Store, make_write_checks
+from keyfold.store._sent_calls import CallLog
 from keyfold.testing import FaultProfile, dynamodb
 from keyfold.wire.client import Credentials
 from keyfold.wire.server import Server, make_key_gate

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from keyfold.api import find_operation
-from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._databases import create_empty_table
 from keyfold.cli._demo import exchange_rates, letsgo, market, pantry
 from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet, is_error
@@ -18,6 +17,7 @@ from keyfold.cli._results import count_items
 from keyfold.errors import KeyfoldError, ResultAwaited
 from keyfold.model import Entity, Page, Table, batch
 from keyfold.store import Store
+from keyfold.store._sent_calls import CallLog, SentCall
 
 _MAKERS: dict[str, Callable[[DataGenerator], DataSet]] = {
     "exchange_rates": exchange_rates.make_data_set,

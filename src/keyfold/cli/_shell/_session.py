@@ -14,7 +14,6 @@ from rich.console import Console
 
 from keyfold.cli import _statements
 from keyfold.cli._arguments import make_request, read_arguments, to_flags
-from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import require_table
 from keyfold.cli._errors import PublicError, UsageError, to_json
 from keyfold.cli._principals import Principal
@@ -32,6 +31,7 @@ from keyfold.errors import KeyfoldError
 from keyfold.model import Query, Request, Scan, Table
 from keyfold.model._hidden_attributes import hide_secrets
 from keyfold.store import Executor, Store, StoreSettings
+from keyfold.store._sent_calls import CallLog
 
 _KEYS_SHOWN = 20
 _SECRET_BYTES = 32

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import create_empty_table
 from keyfold.cli._demo_databases import DemoDatabase
 from keyfold.cli._stories import exchange_rates, letsgo, market, pantry
@@ -22,6 +21,7 @@ from keyfold.cli._stories.teller import (
     Teller,
 )
 from keyfold.store import Store
+from keyfold.store._sent_calls import CallLog
 
 STORIES: dict[str, Story] = {
     "exchange_rates": exchange_rates.STORY,

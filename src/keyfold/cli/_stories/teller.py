@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._quantities import count_of
 from keyfold.cli._results import count_items
 from keyfold.errors import AccessDenied, AccessDeniedException, KeyfoldError, ResultAwaited
 from keyfold.model import Pattern, Request, Table
 from keyfold.store import Store
+from keyfold.store._sent_calls import CallLog, SentCall
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from keyfold.cli._quantities import count_of
 from keyfold.expressions import ReadablePrinter
 from keyfold.expressions.parser import parse_condition
 from keyfold.expressions.trees import Between, Comparison, Condition, FunctionCall, In, Path
 from keyfold.model import Table
 from keyfold.model._secrets import MASKED, is_secret
-from keyfold.store import CallRecord
+from keyfold.store._call_records import CallRecord
 from keyfold.store._key_templates import KeyTemplates
 from keyfold.values import AttributeValue, Item
 
@@ -97,11 +96,11 @@ class CallLog:
                 return self._render_item(request["TableName"], request["Item"], render)
             case "BatchGetItem":
                 wanted = request["RequestItems"].values()
-                return count_of(sum(len(each["Keys"]) for each in wanted), "key")
+                return _count_of(sum(len(each["Keys"]) for each in wanted), "key")
             case "TransactWriteItems" | "TransactGetItems":
                 return self._render_members(request["TransactItems"], render)
             case "BatchWriteItem":
-                return count_of(sum(map(len, request["RequestItems"].values())), "write")
+                return _count_of(sum(map(len, request["RequestItems"].values())), "write")
             case "GetItem" | "UpdateItem" | "DeleteItem":
                 return self._render_item(request["TableName"], request["Key"], render)
             case _:
@@ -200,3 +199,7 @@ def _render_briefly(_table: str, _attribute: str, value: AttributeValue) -> str:
     ((_, data),) = value.items()
     text = MASKED if is_secret(data) else str(data)
     return shorten_ids(text.replace(".000000Z", "Z"))
+
+
+def _count_of(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

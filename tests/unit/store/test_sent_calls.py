@@ -9,8 +9,8 @@ from pydantic import Secret, SecretStr
 
 import keyfold
 from keyfold import Entity, Key, Request, Table, batch, part, transaction
-from keyfold.cli._calls import CallLog, show_calls
 from keyfold.designs.exchange_rates import Rate, by_base, save, table
+from keyfold.store._sent_calls import CallLog, show_calls
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=datetime(2026, 1, 1, tzinfo=UTC))
 GET = Rate.get(base="USD", target="EUR")
