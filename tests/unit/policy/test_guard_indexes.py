@@ -34,6 +34,8 @@ def test_an_index_is_open_where_its_partition_has_the_tenant() -> None:
         "index ByOwner: patient may only query partitions of its own user"
     )
     assert ADA.check(query("ByOwner", "U#ada")) is not None
+    # An own value before one that the index does not have.
+    assert ADA.check(query("ByOwner", "O#ada", "O#bob")) is not None
 
 
 def test_an_index_by_a_plain_attribute_is_closed_to_tenants() -> None:

@@ -133,6 +133,17 @@ def test_raw_calls_are_read_alike(key: dict[str, str], allowed: bool) -> None:
     assert not guard.admits(access.rights.value, {"S": "note"}), "the partition does not decide"
 
 
+@pytest.mark.parametrize("team", ["a", "XXXX"])
+@pytest.mark.parametrize("key", [{"N": "1"}, {"B": "YQ=="}])
+def test_a_sort_key_that_is_not_a_text_is_of_no_tenant(key: dict[str, str], team: str) -> None:
+    guard = Guard(table.layout, writer, {"team": team})
+    # The sort key of a team is nothing but its id.
+    for sort_key, allowed in (({"S": team}, True), (key, False)):
+        request = {"TableName": "Shared", "Key": {"kind": {"S": "team"}, "key": sort_key}}
+        [access] = read_accesses("GetItem", request, lambda _: KEYS)
+        assert (guard.check(access) is None) == allowed
+
+
 def test_legacy_conditions_are_read_alike() -> None:
     guard = Guard(table.layout, writer, {"team": "a"})
     for text, allowed in (("/a/", True), ("/", False)):

@@ -121,6 +121,14 @@ CLIENTS: dict[str, tuple[Signed, Signed]] = {
         sign_get(Host="localhost").set("Host", "localhost:8000"),
         sign_get(Host="localhost").set("Host", "localhost:8001"),
     ),
+    "a host with colons without its port": (
+        sign_get(Host="[::1]").set("Host", "[::1]:8000"),
+        sign_get(Host="[::1]").set("Host", "[::1]:8001"),
+    ),
+    "an authorization without spaces": (
+        sign_get().change("Authorization", ", ", ","),
+        sign_get().change("Authorization", ", ", ","),
+    ),
 }
 
 
@@ -250,7 +258,12 @@ def test_a_request_in_an_unusual_form_is_verified_each_time(wire: Wire) -> None:
         f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={names.decode()}, "
         f"Signature={signature.finish(dated.body)}",
     )
-    for sent in (absent, dated):
+    authorization = sign_get().get("Authorization")
+    named = f"Signature={authorization[-64:]}"
+    # Named before the end of the header, and named twice.
+    earlier = sign_get().set("Authorization", f"{authorization}, Note={authorization[-64:]}")
+    twice = sign_get().set("Authorization", f"{authorization}, {named}")
+    for sent in (absent, dated, earlier, twice):
         for _ in range(2):
             assert exchange(wire, sent).status == 200
     gate = wire.state.gate

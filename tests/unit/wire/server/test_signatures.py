@@ -123,6 +123,8 @@ TAMPERED: dict[str, Signed] = {
     "no host": signed.set("Host", None),
     "another type": signed.set("Content-Type", "application/json"),
     "a query": replace(signed, url="/?a=b"),
+    "a query with two question marks": replace(signed, url="/?a=b?X-Amz-Algorithm=x"),
+    "a signature in the query": replace(signed, url="/?X-Amz-Signature=x"),
     "an empty signature of the right length": signed.change("Authorization", SIGNATURE, "0" * 64),
     "a truncated signature": signed.change("Authorization", SIGNATURE, SIGNATURE[:-1]),
     "one character of it": signed.change("Authorization", SIGNATURE, SIGNATURE[0]),
