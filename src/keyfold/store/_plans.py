@@ -25,6 +25,7 @@ from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._changes import Change, Handler, Reaction
 from keyfold.model._requests import Request
 from keyfold.model._writes import Write
+from keyfold.store._read_ratios import ReadRatios
 from keyfold.store._refusals import note_missing_table, refusal_error
 from keyfold.store._retries import Attempts, Pause, is_transient, reason_of
 from keyfold.values import Item
@@ -63,6 +64,7 @@ class Environment(Protocol):
     # Whether the store is restricted to a principal; `principal` is unique to it, else empty.
     is_guarded: bool
     principal: str
+    read_ratios: ReadRatios
 
     def admit(self, request: Request[Any], now: datetime) -> Calls:
         """Return the calls that a request is known to make, all of which are allowed.

@@ -24,6 +24,7 @@ from keyfold.policy.accesses import read_accesses
 from keyfold.store._cursors import CursorBox
 from keyfold.store._fast_checks import admits
 from keyfold.store._handles import Handles
+from keyfold.store._read_ratios import ReadRatios
 from keyfold.store._refusals import refusal_error
 from keyfold.store._settings import StoreSettings
 
@@ -43,6 +44,7 @@ class PrincipalSettings(StoreSettings):
             raise AccessDenied(cast(PrincipalSettings, base).shown, "as_principal", None, fact)
         self.__dict__.update(base.__dict__)
         self._base = base
+        self.read_ratios = ReadRatios()
         self.roles = tuple(dict.fromkeys(roles))
         # The roles, as messages name them.
         self.shown = join_names(self.roles)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -17,13 +17,13 @@ from keyfold.model._reads import Get
 from keyfold.model._results import Page, RawItem
 from keyfold.store._decoding import SKIPPED, Decoder
 from keyfold.store._plans import Plan, Response, RunContext, attempt, report_capacity, retry
+from keyfold.store._read_ratios import MAX_LIMIT
 from keyfold.values import Item
 
 F = TypeVar("F")
 
-# Bounds on the Limit of a call, where some of the items read are skipped.
+# The least Limit of a further call, where some of the items read are skipped.
 _MIN_LIMIT = 8
-_MAX_LIMIT = 1_000
 # Reading a few items too many is cheaper than another call.
 _MARGIN = 1.25
 # The binding of a cursor must not depend on the time of the call.
@@ -97,7 +97,9 @@ def read_page(
     payload["ReturnConsumedCapacity"] = "TOTAL"
     decoder = Decoder(context, request, on_invalid=context.store.on_invalid)
     decode = _decoding(context, request, decoder)
-    call_limit = limit = request.page_limit
+    limit = request.page_limit
+    kind, ratios = _kind_of_page(request), context.store.read_ratios
+    call_limit = limit if kind is None or limit is None else ratios.suggest_limit(kind, limit)
     found = PageRead(decoder.invalid)
     # A read of the whole table knows no other entities.
     has_others, report_unknown = request.shape.schema is not None, decoder.report_unknown
@@ -127,12 +129,16 @@ def read_page(
                 continue
             values.append(value)
             if len(values) == limit:
-                is_last = place == len(items) - 1
-                found.position = last if is_last else position_of(request, item)
+                left = len(items) - place - 1
+                found.position = position_of(request, item) if left else last
+                if kind is not None:
+                    ratios.note(kind, read=found.scanned - left, returned=len(values))
                 return found
         found.position = start = last
         is_spent = request.read_limit is not None and found.reads >= request.read_limit
         if last is None or is_spent or (limit is None and (found.values or found.invalid)):
+            if kind is not None and values:
+                ratios.note(kind, read=found.scanned, returned=len(values))
             return found
         if limit is not None:
             missing, matched = limit - len(found.values), len(found.values) - before
@@ -140,6 +146,22 @@ def read_page(
             call_limit = suggest_limit(
                 missing, matched=matched, read=read, requested=call_limit or limit
             )
+
+
+def _kind_of_page(request: Query[Any] | Scan[Any]) -> Hashable | None:
+    """Return what pages have in common that read about as many items for each that they return.
+
+    None for a page whose ratio is not remembered: it has no limit, or skips nothing but what a filter or
+    a test lets through, which depends on their values.
+    """
+    schema, limit = request.shape.schema, request.page_limit
+    if limit is None or schema is None or request.filter is not None or request.test is not None:
+        return None
+    if not isinstance(request, Query):
+        return None
+    index, keys = request.index, request.keys
+    name = None if index is None else index.name
+    return (request.table.name, name, schema.name, request.is_reversed, limit, *keys.known)
 
 
 def _find_sort_name(request: Query[Any] | Scan[Any]) -> str:
@@ -170,7 +192,7 @@ def suggest_limit(missing: int, *, matched: int, read: int, requested: int) -> i
     125
     """
     wanted = math.ceil(missing * read / matched * _MARGIN) if matched else requested * 2
-    return max(missing, _MIN_LIMIT, min(wanted, _MAX_LIMIT))
+    return max(missing, _MIN_LIMIT, min(wanted, MAX_LIMIT))
 
 
 def plan_first(context: RunContext, request: First[Any], calls: Calls) -> Plan[Any]:

@@ -33,6 +33,7 @@ from keyfold.store._call_records import (
 from keyfold.store._cursors import CursorBox
 from keyfold.store._handles import Handles, derive_handle_key
 from keyfold.store._plans import OnInvalid
+from keyfold.store._read_ratios import ReadRatios
 from keyfold.store._sealing import KEY_BYTES, derive_key
 from keyfold.store._system_keys import find_system_keys
 from keyfold.values import Item
@@ -83,6 +84,7 @@ class StoreSettings:
         self.on_call = list_hooks(on_call)
         self.reports_capacity = bool(self.on_call)
         self.jitter = jitter
+        self.read_ratios = ReadRatios()
         # Whether missing tables may be created without being asked to.
         self.is_embedded = is_embedded
         self._cursor_key = cursor_key
