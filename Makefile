@@ -60,6 +60,10 @@ test-cdk: $(venv)/.dev ## Synthesise exported CDK stacks (installs 400 MB)
 test-frameworks: $(venv)/.dev ## Run the stores of agents' frameworks (installs 190 MB)
 	$(bin)/pytest -n 2 -m frameworks tests/frameworks $(ARGS)
 
+.PHONY: test-browser
+test-browser: $(venv)/.dev ## Use the studio in Chromium, which has to be installed
+	$(bin)/pytest -n 2 -m browser tests/browser $(ARGS)
+
 .PHONY: test-minimums
 test-minimums: $(venv)/.dev ## Run some tests with the oldest dependencies that are declared
 	$(bin)/python -m tests.minimums.run $(ARGS)

@@ -52,7 +52,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "testing": ("engine", "store", "wire", "analysis"),
     # Its Host, Origin, keys and limits are those of the DynamoDB server.
     "service": ("analysis", "connect", "export", "wire.server"),
-    "studio": ("analysis", "export", "connect"),
+    # It runs on the service's server, infers declarations, and moves items.
+    "studio": ("analysis", "export", "connect", "service", "imports", "transfer"),
 }
 EVERYTHING = "cli"
 # Packages that import their names when one of them is first used.

@@ -36,6 +36,7 @@ from keyfold.cli import (
     shell,
     sql,
     stream,
+    studio,
     verify,
 )
 from keyfold.cli._errors import PublicError, UsageError, asks_for_json, name_option, print_error
@@ -79,6 +80,7 @@ app.command(epilog=show_examples(*run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=show_examples(*serve.EXAMPLES))(serve.serve)
 app.command(epilog=show_examples(*shell.EXAMPLES))(shell.shell)
 app.command(epilog=show_examples(*sql.EXAMPLES))(sql.sql)
+app.command(epilog=show_examples(*studio.EXAMPLES))(studio.studio)
 app.command(epilog=show_examples(*verify.EXAMPLES))(verify.verify)
 app.add_typer(export.app, name="export")
 app.add_typer(imports.app, name="import")

@@ -1,0 +1,7 @@
+"""The room design."""
+
+from __future__ import annotations
+
+from keyfold.studio._actions import Action
+
+ACTIONS: tuple[Action, ...] = ()

@@ -1,0 +1,7 @@
+"""The room roles."""
+
+from __future__ import annotations
+
+from keyfold.studio._actions import Action
+
+ACTIONS: tuple[Action, ...] = ()

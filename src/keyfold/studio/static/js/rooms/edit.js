@@ -1,0 +1,6 @@
+// The room edit.
+import { html } from "../html.js";
+
+export function EditRoom({ table, here, principal, opened }) {
+  return html`<div class="bar"><h1>Edit</h1></div>`;
+}
