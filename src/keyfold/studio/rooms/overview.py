@@ -6,7 +6,7 @@ from typing import Any
 
 from keyfold.api import find_operation
 from keyfold.errors import KeyfoldError
-from keyfold.model import Index, Pattern
+from keyfold.model import Index, Pattern, Table
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._type_names import name_type
 from keyfold.studio._actions import Action, StudioCall
@@ -22,7 +22,7 @@ def show_table(call: StudioCall) -> dict[str, Any]:
         "origin": subject.origin,
         "source": subject.source,
         "problems": subject.problems,
-        "key": _show_key_names(table.key.partition, table.key.sort),
+        "key": {**_show_key_names(table.key.partition, table.key.sort), "types": key_types(table)},
         "ttl": table.ttl,
         "stream": table.stream,
         "indexes": [_show_index(each) for each in table.indexes],
@@ -37,6 +37,12 @@ def show_table(call: StudioCall) -> dict[str, Any]:
             for role in table.roles.values()
         ],
     }
+
+
+def key_types(table: Table) -> dict[str, str]:
+    """Return the types of all key attributes, of indexes too: S, N or B by name."""
+    defined = table.to_dynamodb()["AttributeDefinitions"]
+    return {each["AttributeName"]: each["AttributeType"] for each in defined}
 
 
 def _show_key_names(partition: tuple[str, ...], sort: tuple[str, ...]) -> dict[str, Any]:
