@@ -97,15 +97,16 @@ class PageWatch:
 def running_studio(*arguments: str) -> Generator[RunningStudio]:
     """Run `keyfold studio` with these arguments, and stop it at the end."""
     command = [sys.executable, "-m", "keyfold", "studio", *arguments, "--no-open", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line, "the studio did not start"
-        yield RunningStudio(json.loads(line)["url"])
-    finally:
-        process.terminate()
-        assert process.wait(timeout=60) == 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, "the studio did not start"
+            yield RunningStudio(json.loads(line)["url"])
+        finally:
+            process.terminate()
+            code = process.wait(timeout=60)
+    assert code == 0
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # Its Host, Origin, keys and limits are those of the DynamoDB server.
     "service": ("analysis", "connect", "export", "wire.server"),
     # It runs on the service's server, infers declarations, and moves items.
-    "studio": ("analysis", "export", "connect", "service", "imports", "transfer"),
+    "studio": ("analysis", "connect", "designs", "export", "imports", "service", "transfer"),
 }
 EVERYTHING = "cli"
 # Packages that import their names when one of them is first used.
