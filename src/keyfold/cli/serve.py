@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyfold.cli._completion import complete_tables
 from keyfold.cli._times import parse_duration
+
+if TYPE_CHECKING:
+    # Imported when the command runs, so that --help does not load the model.
+    from keyfold.engine import Engine
+    from keyfold.model import Table
+    from keyfold.wire.server._process import ProcessSettings
 
 EXAMPLES = (
     "keyfold serve shop.db",
@@ -25,6 +34,7 @@ EXAMPLES = (
     "keyfold serve shop.db --auth keys.toml --table shop.tables:market",
     "keyfold serve shop.db --allow-host host.docker.internal",
     "keyfold serve shop.db --policy policy.json --id user=ada",
+    "keyfold serve shop.db --studio",
 )
 
 
@@ -159,6 +169,14 @@ def serve(
             "does, whatever their access key. --auth does so anyway.",
         ),
     ] = False,
+    studio: Annotated[
+        bool,
+        typer.Option(
+            "--studio",
+            help="Open the studio on the same database, at a URL of its own, which is printed. Who "
+            "has that URL may do everything.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the line that reports readiness as JSON.")
     ] = False,
@@ -187,6 +205,9 @@ def serve(
             "several processes cannot share memory. Name a file, or omit --workers.",
             param_hint="--workers",
         )
+    if studio and workers > 1:
+        fact = "it needs one worker. Omit --workers, or run keyfold studio on the file beside it."
+        raise typer.BadParameter(fact, param_hint="--studio")
     _check_rules(auth, policy, ids)
     settings = ProcessSettings(
         path=":memory:" if file is None else str(file),
@@ -222,8 +243,12 @@ def serve(
         shown_host = f"[{bound_host}]" if ":" in bound_host else bound_host
         url = f"{scheme}://{shown_host}:{bound_port}"
 
+        studios: list[str] = []
+
         def announce() -> None:
             _announce(settings.path, url, region, has_keys=auth is not None, as_json=as_json)
+            for each in studios:
+                _announce_studio(settings.path, each, as_json=as_json)
 
         if workers == 1:
             from keyfold.wire.server._metrics import Metrics
@@ -235,6 +260,7 @@ def serve(
                 tables=ruled,
                 write_checks=checks,
                 metrics=Metrics(),
+                beside=partial(_run_studio, settings, declared, studios) if studio else None,
             )
         else:
             from keyfold.wire.server._workers import run_workers
@@ -247,6 +273,32 @@ def serve(
                 tables=ruled,
                 write_checks=checks,
             )
+
+
+@contextmanager
+def _run_studio(
+    settings: ProcessSettings,
+    declared: list[Table],
+    urls: list[str],
+    engine: Engine,
+) -> Generator[None]:
+    """Run the studio beside a server, on its engine; its URL is added to `urls`."""
+    from keyfold.cli._tables import find_project
+    from keyfold.service._runner import running_app
+    from keyfold.studio import StudioSettings, create_studio
+    from keyfold.studio._opening import make_workspace
+    from keyfold.wire.server._server import bind
+
+    known = find_project().tables
+    workspace = make_workspace(
+        engine, declared, known=known, url=settings.path, traffic_file=settings.record
+    )
+    shown = StudioSettings()
+    with bind("127.0.0.1", 0) as listener:
+        app = create_studio(workspace, shown)
+        with running_app(app, listener, extra="api"):
+            urls.append(f"http://127.0.0.1:{listener.getsockname()[1]}/?token={shown.token}")
+            yield
 
 
 def _check_rules(auth: Path | None, policy: Path | None, ids: list[str] | None) -> None:
@@ -271,3 +323,10 @@ def _announce(path: str, url: str, region: str, *, has_keys: bool, as_json: bool
     else:
         settings = " ".join(f"{name}={value}" for name, value in variables.items())
         print(f"Keyfold serves {path} at {url} -- for clients: {settings}", flush=True)
+
+
+def _announce_studio(path: str, url: str, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"studio": path, "url": url}), flush=True)
+    else:
+        print(f"Keyfold Studio shows {path} at {url}", flush=True)

@@ -1,4 +1,4 @@
-"""Runs an ASGI application on a socket, by uvicorn, until a signal stops it."""
+"""Runs an ASGI application on a socket, by uvicorn, until a signal stops it, or beside another server."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import signal
 import socket
 import ssl
+import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from importlib import import_module
@@ -52,6 +53,60 @@ def run_app(
 
     Raises ExtraMissing, which names the extra that has uvicorn.
     """
+    server = _make_server(app, listener, on_ready=on_ready, extra=extra, tls=tls, limits=limits)
+
+    async def serve() -> None:
+        def stop() -> None:
+            app.drain()
+            server.should_exit = True
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop)
+        await server.serve(sockets=[listener])
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve())
+
+
+@contextlib.contextmanager
+def running_app(app: DrainedApp, listener: socket.socket, *, extra: str) -> Generator[None]:
+    """Serve in a thread, beside another server, until the end of the context.
+
+    Raises ExtraMissing, which names the extra that has uvicorn.
+    """
+    ready = threading.Event()
+    server = _make_server(app, listener, on_ready=ready.set, extra=extra)
+
+    def serve() -> None:
+        try:
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(server.serve(sockets=[listener]))
+        finally:
+            # A server that could not start is not waited for.
+            ready.set()
+
+    thread = threading.Thread(target=serve, name="keyfold-app", daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        yield
+    finally:
+        app.drain()
+        server.should_exit = True
+        thread.join()
+
+
+def _make_server(
+    app: DrainedApp,
+    listener: socket.socket,
+    *,
+    on_ready: Callable[[], None],
+    extra: str,
+    tls: Tls | None = None,
+    limits: Limits | None = None,
+) -> Any:
+    """Return a server of uvicorn that signals do not stop; raises ExtraMissing."""
     try:
         uvicorn: Any = import_module("uvicorn")
     except ImportError:
@@ -92,17 +147,4 @@ def run_app(
             if self.started:
                 on_ready()
 
-    server: Any = AppServer(config)
-
-    async def serve() -> None:
-        def stop() -> None:
-            app.drain()
-            server.should_exit = True
-
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop)
-        await server.serve(sockets=[listener])
-
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(serve())
+    return AppServer(config)

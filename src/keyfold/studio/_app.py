@@ -158,7 +158,9 @@ class StudioApp:
     async def _act(self, request: ServiceRequest, name: str) -> ServiceResponse:
         _check_method(request, "POST")
         if name == "tables":
-            return ServiceResponse(200, _dump(self._list_tables()), headers=self._headers())
+            loop = asyncio.get_running_loop()
+            told = await loop.run_in_executor(self._threads, self._list_tables)
+            return ServiceResponse(200, _dump(told), headers=self._headers())
         action = self._actions.get(name)
         if action is None:
             raise StudioProblem(404, "path-unknown", f"There is no action {name!r}.")
@@ -172,7 +174,7 @@ class StudioApp:
         """Return what the studio is opened on."""
         workspace = self.workspace
         told = {
-            "tables": workspace.table_names,
+            "tables": workspace.list_tables(),
             "database": workspace.name,
             "kind": workspace.kind,
             "readOnly": workspace.read_only,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,7 @@ from keyfold.analysis import find_sample
 from keyfold.clocks import Clock
 from keyfold.connect import open_executor
 from keyfold.errors import ResourceNotFoundException, TableMissing
-from keyfold.imports import InferredTable, import_dynamodb, load_tables, write_module
+from keyfold.imports import import_dynamodb, load_tables, write_module
 from keyfold.imports._dynamodb import read_description
 from keyfold.model import Table
 from keyfold.store import Executor, Store, StoreSettings
@@ -23,7 +23,6 @@ DESIGNS = ("exchange_rates", "letsgo", "market", "pantry")
 # A declaration is inferred from the first items of a table.
 _INFERRED_FROM = 1_000
 _MEMORY = ":memory:"
-_BATCH = 25
 
 
 @contextmanager
@@ -61,19 +60,17 @@ def make_workspace(
     url: str | None = None,
     name: str | None = None,
     clock: Clock = time.time,
+    traffic_file: str | None = None,
 ) -> Workspace:
-    """Return the workspace of a database that is open already; see `open_workspace`."""
+    """Return the workspace of a database that is open already; see `open_workspace`.
+
+    `traffic_file` is where a server beside the studio records the keys and units of its requests.
+    """
     declared = [_check(executor, table, "declared", _name_source(table)) for table in tables]
-    names = {each.name for each in declared}
-    undeclared: dict[str, Callable[[], StudioTable]] = {}
-    for found in _list_tables(executor):
-        if found in names:
-            continue
-        match = _find_declaration(executor, found, known)
-        if match is not None:
-            declared.append(match)
-        else:
-            undeclared[found] = _make_inference(executor, found, url or "")
+
+    def discover(found: str) -> StudioTable:
+        return _find_declaration(executor, found, known) or _infer(executor, found, url or "")
+
     kind: DatabaseKind = "memory"
     if url is not None and url != _MEMORY:
         kind = "service" if "://" in url else "file"
@@ -83,10 +80,11 @@ def make_workspace(
         declared,
         name=shown,
         kind=kind,
-        undeclared=undeclared,
+        discover=discover,
         read_only=read_only,
         clock=clock,
         url="" if kind == "memory" else url or "",
+        traffic_file=traffic_file,
     )
 
 
@@ -96,17 +94,6 @@ def _fill(executor: Executor, table: Table, clock: Clock) -> None:
     store.create_table(table)
     for item in find_sample(table).items:
         executor.execute("PutItem", {"TableName": table.name, "Item": item})
-
-
-def _list_tables(executor: Executor) -> Iterator[str]:
-    request: dict[str, Any] = {}
-    while True:
-        response = executor.execute("ListTables", request)
-        yield from response["TableNames"]
-        last = response.get("LastEvaluatedTableName")
-        if last is None:
-            return
-        request = {"ExclusiveStartTableName": last}
 
 
 def _find_declaration(executor: Executor, name: str, known: Sequence[Table]) -> StudioTable | None:
@@ -147,19 +134,19 @@ def _compare(table: Table, described: Mapping[str, Any]) -> Iterator[str]:
             yield f"It lacks the index {index.name}. Create it with keyfold apply."
 
 
-def _make_inference(executor: Executor, name: str, url: str) -> Callable[[], StudioTable]:
-    def infer() -> StudioTable:
-        try:
-            found: InferredTable = import_dynamodb(executor, name, url=url, limit=_INFERRED_FROM)
-            source = f"inferred from up to {_INFERRED_FROM:,} items"
-        except TableMissing:
-            described = executor.execute("DescribeTable", {"TableName": name})["Table"]
-            found, source = read_description(described), "the table has no items to infer from"
-        text = write_module([found], title=f"Table {name}, as the studio inferred it.")
-        [table] = load_tables(text)
-        return StudioTable(table, "inferred", source, module=text)
-
-    return infer
+def _infer(executor: Executor, name: str, url: str) -> StudioTable:
+    """Return a table whose declaration is inferred from its items."""
+    has_items = True
+    try:
+        found = import_dynamodb(executor, name, url=url, limit=_INFERRED_FROM)
+        source = f"from up to {_INFERRED_FROM:,} items"
+    except TableMissing:
+        described = executor.execute("DescribeTable", {"TableName": name})["Table"]
+        found, has_items = read_description(described), False
+        source = "the table has no items to infer entities from"
+    text = write_module([found], title=f"Table {name}, as the studio inferred it.")
+    [table] = load_tables(text)
+    return StudioTable(table, "inferred", source, module=text, is_final=has_items)
 
 
 def _name_source(table: Table) -> str:

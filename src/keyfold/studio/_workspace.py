@@ -40,6 +40,8 @@ class StudioTable:
     module: str | None = None
     # What stops the table from being used as declared, such as an index that it lacks.
     problems: tuple[str, ...] = ()
+    # False for a table that had no items to infer a declaration from: it may have some later.
+    is_final: bool = True
 
     @property
     def name(self) -> str:
@@ -103,20 +105,23 @@ class Workspace:
         *,
         name: str,
         kind: DatabaseKind,
-        undeclared: Mapping[str, Callable[[], StudioTable]] | None = None,
+        discover: Callable[[str], StudioTable] | None = None,
         read_only: bool = False,
         clock: Clock = time.time,
         url: str = "",
+        traffic_file: str | None = None,
     ) -> None:
         self.executor: Executor = ReadOnlyExecutor(executor) if read_only else executor
         self._tables = {each.name: each for each in tables}
-        # Tables whose declaration is inferred when one of them is first shown.
-        self._undeclared = dict(undeclared or {})
+        # Finds or infers the declaration of another table of the database, when it is first shown.
+        self._discover = discover
         self.name = name
         self.kind = kind
         # As commands take it; empty if no other process can open the database.
         self.url = url
         self.read_only = read_only
+        # Where a server beside the studio records the keys and units of its requests.
+        self.traffic_file = traffic_file
         self.clock = clock
         self._key = find_kept_key(executor) or os.urandom(32)
         self._settings: dict[str, StoreSettings] = {}
@@ -125,10 +130,12 @@ class Workspace:
         # What rooms have made once, such as the review of a table, by name.
         self._made: dict[tuple[str, ...], Any] = {}
 
-    @property
-    def table_names(self) -> tuple[str, ...]:
-        """The names of all tables, declared ones first."""
-        return (*self._tables, *(each for each in self._undeclared if each not in self._tables))
+    def list_tables(self) -> tuple[str, ...]:
+        """Return the names of all tables, declared ones first; some may have been created just now."""
+        with self._lock:
+            known = [*self._tables]
+        found = [] if self._discover is None else _list_tables(self.executor)
+        return (*known, *(each for each in found if each not in known))
 
     def find(self, name: str) -> StudioTable:
         """Return the table of a name, whose declaration may be inferred now; raises StudioProblem."""
@@ -136,14 +143,15 @@ class Workspace:
             found = self._tables.get(name)
         if found is not None:
             return found
-        infer = self._undeclared.get(name)
-        if infer is None:
-            known = ", ".join(self.table_names) or "none"
-            message = f"The studio has no table {name!r}; it has {known}."
+        known = self.list_tables()
+        if self._discover is None or name not in known:
+            message = f"The studio has no table {name!r}; it has {', '.join(known) or 'none'}."
             raise StudioProblem(404, "table-unknown", message)
-        made = infer()
-        with self._lock:
-            return self._tables.setdefault(name, made)
+        made = self._discover(name)
+        if made.is_final:
+            with self._lock:
+                return self._tables.setdefault(name, made)
+        return made
 
     def open_store(
         self, table: StudioTable, principal: StudioPrincipal | None, recorder: CallRecorder
@@ -151,7 +159,7 @@ class Workspace:
         """Return a store of one table, whose calls are recorded; raises PrincipalInvalid."""
         with self._lock:
             settings = self._settings.get(table.name)
-            if settings is None:
+            if settings is None or settings.tables[table.name] is not table.table:
                 settings = StoreSettings([table.table], cursor_key=self._key, clock=self.clock)
                 self._settings[table.name] = settings
         if principal is not None:
@@ -179,3 +187,15 @@ class Workspace:
         made = make()
         with self._lock:
             return self._made.setdefault(name, made)
+
+
+def _list_tables(executor: Executor) -> list[str]:
+    request: dict[str, Any] = {}
+    names: list[str] = []
+    while True:
+        response = executor.execute("ListTables", request)
+        names += response["TableNames"]
+        last = response.get("LastEvaluatedTableName")
+        if last is None:
+            return names
+        request = {"ExclusiveStartTableName": last}

@@ -10,6 +10,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,13 +78,14 @@ def run_server(
     write_checks: Mapping[str, WriteCheck] | None = None,
     metrics: Metrics | None = None,
     while_running: Callable[[asyncio.Event], None] | None = None,
+    beside: Callable[[Engine], AbstractContextManager[None]] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish the accepted requests.
 
     `on_ready` is called once clients can connect. `tables` declare the roles of access keys, and
     `write_checks` decide which writes to the tables with these names are accepted. `while_running`
     is called once on the event loop, and may schedule more; setting the event that it gets stops the
-    server.
+    server. `beside` returns what runs in threads of its own, on the same engine, while the server does.
     """
     tls = load_tls(settings)
     raise_descriptor_limit(Limits())
@@ -124,7 +126,10 @@ def run_server(
 
         # Threads that compute give way to the event loop after this time: 5 ms is too long for it.
         sys.setswitchinterval(_SWITCH_SECONDS)
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with (
+            nullcontext() if beside is None else beside(engine),
+            asyncio.Runner(loop_factory=new_event_loop) as runner,
+        ):
             runner.run(serve())
 
 
