@@ -32,7 +32,11 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 # Two characters per lookup halve the cost of rendering an id.
 _PAIRS = [first + second for first in LETTERS for second in LETTERS]
-_TO_PYTHON_DIGITS = str.maketrans(LETTERS, "0123456789abcdefghijklmnopqrstuv")
+_DIGITS = "0123456789abcdefghijklmnopqrstuv"
+# Of bytes, which are translated in half the time of text; of either case.
+_TO_PYTHON_DIGITS = bytes.maketrans(
+    (LETTERS + LETTERS.lower()).encode(), (_DIGITS + _DIGITS).encode()
+)
 # The 26 characters of an id after its head. Both cases are listed: with re.IGNORECASE, "ſ" would
 # match S, and the Kelvin sign would match K.
 BODY_PATTERN = f"[0-7][{LETTERS}{LETTERS[10:].lower()}]{{{LENGTH - 1}}}"
@@ -114,8 +118,8 @@ _SOURCE = UlidSource()
 
 
 def read_number(body: str) -> int:
-    """Return the 128 bits of an id, of which `body` is what follows its head."""
-    return int(body.upper().translate(_TO_PYTHON_DIGITS), 32)
+    """Return the bits of an id, of which `body` is what follows its head, or begins that."""
+    return int(body.encode().translate(_TO_PYTHON_DIGITS), 32)
 
 
 class Ulid(str):
@@ -262,8 +266,7 @@ class Ulid(str):
     def milliseconds(self) -> int:
         """The time of the id, in milliseconds since 1970."""
         start = len(self.head)
-        digits = self[start : start + _TIME_LENGTH].translate(_TO_PYTHON_DIGITS)
-        return int(digits, 32)
+        return read_number(self[start : start + _TIME_LENGTH])
 
     @property
     def time(self) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Self, SupportsIndex, TypeVar, cast
@@ -10,14 +10,7 @@ from typing import Any, Generic, Self, SupportsIndex, TypeVar, cast
 from pydantic import BaseModel
 
 from keyfold.errors import QueryInvalid
-from keyfold.expressions import (
-    And,
-    Comparison,
-    Condition,
-    Path,
-    RequestPrinter,
-    join_all,
-)
+from keyfold.expressions import Condition, RequestPrinter, join_all
 from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._former_names import cover_former_names
 from keyfold.model._key_parts import KeyPart
@@ -41,6 +34,16 @@ from keyfold.model._results import Page
 V_co = TypeVar("V_co", covariant=True)
 W = TypeVar("W")
 M = TypeVar("M", bound=BaseModel)
+
+# What says which items a query without a filter reads, in the order in which `to_selection` has it.
+_SELECTION = (
+    "TableName",
+    "IndexName",
+    "KeyConditionExpression",
+    "ScanIndexForward",
+    "ExpressionAttributeNames",
+    "ExpressionAttributeValues",
+)
 
 # Each has a position in the cursor of a page.
 MAX_SEGMENTS = 1_000
@@ -143,6 +146,10 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         request = self._write_selection(printer, now)
         printer.add_to(request)
         return request
+
+    def selection_in(self, body: Mapping[str, Any]) -> dict[str, Any] | None:  # noqa: ARG002 - queries need it
+        """Return what `to_selection` does at any time, from a body of the call; None if that takes more."""
+        return None
 
     def _write_selection(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:
         request: dict[str, Any] = {"TableName": self.table.name}
@@ -252,20 +259,22 @@ class Query(PagedRead[V_co], Generic[V_co]):
                 raise QueryInvalid(repr(self), fact, advice)
         return condition
 
+    def selection_in(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return what `to_selection` does at any time, from a body of the call; None if that takes more."""
+        # A filter or a range may depend on the time, and a projection adds names.
+        if (
+            self.filter is not None
+            or isinstance(self.keys.range, PartRange)
+            or "ProjectionExpression" in body
+        ):
+            return None
+        return {name: body[name] for name in _SELECTION if name in body}
+
     def _write_keys(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:
-        condition = self._key_condition(now)
-        written: dict[str, Any] = {"KeyConditionExpression": printer.write_condition(condition)}
+        written: dict[str, Any] = {"KeyConditionExpression": self.keys.write(printer, now)}
         if self.is_reversed:
             written["ScanIndexForward"] = False
         return written
-
-    def _key_condition(self, now: datetime) -> Condition:
-        conditions: list[Condition] = [
-            Comparison("=", Path((name,)), value) for name, value in self.keys.equals
-        ]
-        if self.keys.range is not None:
-            conditions.append(self.keys.range.resolve(now).to_condition())
-        return conditions[0] if len(conditions) == 1 else And(tuple(conditions))
 
     def _open_part(self, method: str) -> KeyPart:
         part = self.keys.open_part

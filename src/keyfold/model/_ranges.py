@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from keyfold.errors import KeyfoldError, QueryInvalid
-from keyfold.expressions import Between, Comparison, Condition, FunctionCall, Path, readable_value
+from keyfold.expressions import RequestPrinter, readable_value
 from keyfold.keys import KeyTemplate, Ulid
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._moments import SAMPLE_TIME, has_moment, resolve_moments
@@ -42,20 +42,17 @@ class SortRange:
         """Return the range for a request that runs at `now`: itself, as it has no Moments."""
         return self
 
-    def to_condition(self) -> Condition:
-        """Return the range as a condition on the sort key."""
-        path = Path((self.attribute,))
-        match self:
-            case SortRange(prefix=dict() as prefix):
-                return FunctionCall("begins_with", (path, prefix))
-            case SortRange(low=dict() as low, high=dict() as high):
-                return Between(path, low, high)
-            case SortRange(low=dict() as low):
-                return Comparison(">=", path, low)
-            case SortRange(high=dict() as high):
-                return Comparison("<=", path, high)
-            case _:
-                raise AssertionError(self)
+    def write(self, printer: RequestPrinter) -> str:
+        """Return the text of the range as a condition on the sort key."""
+        name, low, high = printer.write_name(self.attribute), self.low, self.high
+        if self.prefix is not None:
+            return f"begins_with({name}, {printer.write_value(self.prefix)})"
+        if low is not None and high is not None:
+            return f"{name} BETWEEN {printer.write_value(low)} AND {printer.write_value(high)}"
+        if low is not None:
+            return f"{name} >= {printer.write_value(low)}"
+        assert high is not None  # a range has at least one of the three
+        return f"{name} <= {printer.write_value(high)}"
 
     def __str__(self) -> str:
         name = self.attribute
@@ -180,6 +177,19 @@ class KeyState:
     range: KeyRange | None = None
     # Whether `range` comes from the caller, not only from the fields passed to query().
     is_limited: bool = False
+
+    def write(self, printer: RequestPrinter, now: datetime) -> str:
+        """Return the text of the condition for a request that runs at `now`.
+
+        It is written without a tree of conditions, which would be made for every query.
+        """
+        conditions = [
+            f"{printer.write_name(name)} = {printer.write_value(value)}"
+            for name, value in self.equals
+        ]
+        if self.range is not None:
+            conditions.append(self.range.resolve(now).write(printer))
+        return " AND ".join(conditions)
 
     def __str__(self) -> str:
         parts = [f"{name} = {readable_value(value)}" for name, value in self.equals]

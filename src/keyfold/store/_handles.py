@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from base64 import b64decode, urlsafe_b64encode
+from base64 import b64decode
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any, cast
@@ -33,6 +34,7 @@ _ID_BYTES = 16
 # Base64 of the id and the synthetic IV, without padding.
 _SEALED_LENGTH = 43
 _SEALED_LETTER = "[A-Za-z0-9_-]"
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 # Follows the prefix of a handle. An id has a digit up to 7 there, whatever its separator.
 _MARK = "_h"
 # A text that was cut off may end within an id. Fewer characters do not tell an id from others.
@@ -63,7 +65,8 @@ class Handles:
                 raise DeclarationInvalid((fact,))
             self._by_prefix.setdefault(kind.prefix, []).append(kind)
         self._cipher: Any = AESSIV(key)
-        # By the head of an id, what its handles are bound to.
+        # By the head of an id, what its handles begin with, and what they are bound to.
+        self._marks = {head: kind.prefix + _MARK for head, kind in self._kinds.items()}
         self.principal, self._bound_to = principal, _bind(principal, self._kinds)
         prefixes, heads = _any_of(self._by_prefix), _any_of(self._kinds)
         # Whether a handle is part of a longer word, which may as well be some other base64.
@@ -178,11 +181,10 @@ class Handles:
 
     def _show_key(self, found: re.Match[str]) -> str:
         # The pattern has checked the id: its type would check it again.
-        head = found["head"]
-        sealed: bytes = self._cipher.encrypt(
-            read_number(found[0][len(head) :]).to_bytes(_ID_BYTES), self._bound_to[head]
-        )
-        return f"{self._kinds[head].prefix}{_MARK}{_to_text(sealed)}"
+        text, head = found.group(0, "head")
+        number = read_number(text[len(head) :]).to_bytes(_ID_BYTES)
+        sealed: bytes = self._cipher.encrypt(number, self._bound_to[head])
+        return self._marks[head] + _to_text(sealed)
 
     def _read_handle(self, found: re.Match[str]) -> str:
         try:
@@ -218,7 +220,8 @@ def _bind(principal: str, heads: Iterable[str]) -> dict[str, list[bytes]]:
 
 
 def _to_text(sealed: bytes) -> str:
-    return urlsafe_b64encode(sealed).decode().rstrip("=")
+    # As `urlsafe_b64encode`, in half the time: a page may have many handles.
+    return b2a_base64(sealed, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
 def _any_of(texts: Iterable[str]) -> str:

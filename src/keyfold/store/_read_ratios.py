@@ -7,7 +7,6 @@ was filled tells how many items it took.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from typing import NamedTuple
 
@@ -24,13 +23,15 @@ _MAX_RATIO = 10.0
 _MARGIN = 1.25
 # By how much what was seen is forgotten with each page.
 _FADE = 1.1
+_ROUND_UP = 1 - 1e-6
 
 
 class _Seen(NamedTuple):
-    """The least and the greatest ratio that was seen of late."""
+    """The least and the greatest ratio that was seen of late, and the one to read by."""
 
     low: float
     high: float
+    ratio: float
 
 
 class ReadRatios:
@@ -57,9 +58,9 @@ class ReadRatios:
         seen = self._seen.get(kind)
         if seen is None:
             return wanted
-        ratio = min(seen.high, seen.low * _MARGIN, _MAX_RATIO)
-        # Rounded first: ten times 1.1 is a little more than 11.
-        return max(wanted, min(math.ceil(round(wanted * ratio, 6)), MAX_LIMIT))
+        # Rounded up, except for what is there by the arithmetic alone: ten times 1.1 is more than 11.
+        limit = int(wanted * seen.ratio + _ROUND_UP)
+        return wanted if limit < wanted else limit if limit < MAX_LIMIT else max(wanted, MAX_LIMIT)
 
     def note(self, kind: Hashable, *, read: int, returned: int) -> None:
         """Remember how many items were read until the last that a page returns."""
@@ -70,8 +71,9 @@ class ReadRatios:
                 return
             if len(self._seen) >= _REMEMBERED:
                 self._seen.clear()
-        ratio = read / returned
-        low, high = (ratio, ratio) if seen is None else seen
-        # The least falls at once and rises slowly: reading too little costs a call, and reading too much
-        # may cost any number of units.
-        self._seen[kind] = _Seen(min(ratio, low * _FADE), max(ratio, high / _FADE))
+        low = high = found = read / returned
+        if seen is not None:
+            # The least falls at once and rises slowly: reading too little costs a call, and reading too
+            # much may cost any number of units.
+            low, high = min(found, seen.low * _FADE), max(found, seen.high / _FADE)
+        self._seen[kind] = _Seen(low, high, min(high, low * _MARGIN, _MAX_RATIO))

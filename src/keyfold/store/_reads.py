@@ -64,14 +64,19 @@ def plan_page(
     """Read until a page is full, skipping expired and filtered items and those of other entities."""
     check_readable(request)
     found = yield from read_page(context, request, calls[0], start_of(context, request))
-    return make_page(context, request, found)
+    return make_page(context, request, found, calls[0])
 
 
-def make_page(context: RunContext, request: Query[Any] | Scan[Any], found: PageRead) -> Page[Any]:
-    """Return what was read as a page, with a cursor if there is more."""
+def make_page(
+    context: RunContext,
+    request: Query[Any] | Scan[Any],
+    found: PageRead,
+    call: ApiCall | None = None,
+) -> Page[Any]:
+    """Return what was read by a call as a page, with a cursor if there is more."""
     cursor = None
     if found.position is not None:
-        cursor = context.store.seal(found.position, binding_of(request))
+        cursor = context.store.seal(found.position, binding_of(request, call))
     return Page(
         found.values,
         invalid=found.invalid,
@@ -284,11 +289,17 @@ def _own(request: Query[Any] | Scan[Any], invalid: list[RawItem]) -> list[RawIte
     return invalid if schema is None else [each for each in invalid if each.entity == schema.name]
 
 
-def binding_of(request: Query[Any] | Scan[Any]) -> str:
-    """Return what a cursor is bound to: its query, apart from page size, consistency and fields."""
+def binding_of(request: Query[Any] | Scan[Any], call: ApiCall | None = None) -> str:
+    """Return what a cursor is bound to: its query, apart from page size, consistency and fields.
+
+    If the call of the request is given, it is taken from there where that is the same.
+    """
     schema = request.shape.schema
     kind = "" if schema is None else schema.name
-    return repr((request.operation, kind, request.to_selection(now=_NEVER)))
+    selection = None if call is None else request.selection_in(call.request)
+    if selection is None:
+        selection = request.to_selection(now=_NEVER)
+    return repr((request.operation, kind, selection))
 
 
 def position_of(request: Query[Any] | Scan[Any], item: Item) -> Item:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from keyfold.clocks import Clock, check_clock, read_as_datetime
 from keyfold.errors import (
@@ -186,9 +186,14 @@ class StoreSettings:
         error: KeyfoldError | None = None,
     ) -> None:
         """Call the hooks with the record of one attempt of a call."""
-        consumed = (response or {}).get("ConsumedCapacity")
-        reports: list[Any] = consumed if isinstance(consumed, list) else [consumed or {}]  # pyright: ignore[reportUnknownVariableType]
-        units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
+        consumed: Any = None if response is None else response.get("ConsumedCapacity")
+        if not consumed:
+            units = 0.0
+        elif isinstance(consumed, list):
+            reports = cast("list[dict[str, Any]]", consumed)
+            units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
+        else:
+            units = float(consumed.get("CapacityUnits", 0.0))
         record = CallRecord(
             call.operation,
             tables_in(call.request),
