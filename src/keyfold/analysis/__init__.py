@@ -10,6 +10,7 @@ from keyfold.analysis.profiles import (
     MeasuredRun,
     PatternProfile,
     TableProfile,
+    change_workload,
     profile_table,
 )
 from keyfold.analysis.samples import SampleData, find_sample, sample_database
@@ -33,6 +34,7 @@ __all__ = [
     "ScratchTable",
     "TableProfile",
     "Workload",
+    "change_workload",
     "find_same_partitions",
     "find_sample",
     "profile_table",

@@ -111,6 +111,8 @@ class TableProfile:
     assumptions: tuple[str, ...]
     # The items that the patterns ran on.
     items: tuple[Item, ...]
+    # The patterns as they ran: scans read the sample, not what the table is expected to have.
+    measured: Mapping[str, PatternProfile]
 
 
 def profile_table(table: Table, sample: SampleData, workload: Workload) -> TableProfile:
@@ -139,7 +141,19 @@ def profile_table(table: Table, sample: SampleData, workload: Workload) -> Table
         *_list_unmeasured(patterns),
     )
     scaled = {name: _scale_scans(each, sizes) for name, each in patterns.items()}
-    return TableProfile(table, sample, workload, scaled, sizes, notes, items)
+    return TableProfile(table, sample, workload, scaled, sizes, notes, items, patterns)
+
+
+def change_workload(profile: TableProfile, workload: Workload) -> TableProfile:
+    """Return a profile for other rates, numbers of items and settings, without running patterns again.
+
+    Sizes of items, how many are in a partition, and arguments stay those of the profile.
+    """
+    sizes = estimate_sizes(profile.table, profile.sample, workload, profile.items)
+    kept = [each for each in profile.assumptions if each not in profile.sizes.assumptions]
+    scaled = {name: _scale_scans(each, sizes) for name, each in profile.measured.items()}
+    notes = (*kept, *sizes.assumptions)
+    return replace(profile, workload=workload, patterns=scaled, sizes=sizes, assumptions=notes)
 
 
 def _profile_all(

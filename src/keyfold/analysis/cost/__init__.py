@@ -7,7 +7,13 @@ from keyfold.analysis.cost._comparison import ComparedCost, CostComparison, comp
 from keyfold.analysis.cost._forecast import CostForecast, PartCost, PatternCost, forecast_cost
 from keyfold.analysis.cost._growth import GrowthPoint
 from keyfold.analysis.cost._modes import BreakEven, ModeCost, compare_modes
-from keyfold.analysis.cost._prices import ClassPrices, ExtraPrices, Prices, read_prices
+from keyfold.analysis.cost._prices import (
+    ClassPrices,
+    ExtraPrices,
+    Prices,
+    parse_prices,
+    read_prices,
+)
 from keyfold.analysis.cost._reports import CostReport, report_cost
 
 __all__ = [
@@ -28,6 +34,7 @@ __all__ = [
     "draw_chart",
     "draw_comparison",
     "forecast_cost",
+    "parse_prices",
     "read_prices",
     "report_cost",
 ]

@@ -70,9 +70,17 @@ def read_prices(file: Path | None = None) -> Prices:
             if file is None
             else file.read_text("utf-8")
         )
-        document = tomllib.loads(text)
     except OSError as error:
         raise PricesInvalid(name, f"it cannot be read: {error.strerror or error}", "") from None
+    except UnicodeDecodeError as error:
+        raise PricesInvalid(name, f"it is not TOML: {error}", "") from None
+    return parse_prices(text, name)
+
+
+def parse_prices(text: str, name: str) -> Prices:
+    """Return the prices of a TOML document, which errors name; raises PricesInvalid."""
+    try:
+        document = tomllib.loads(text)
     except ValueError as error:
         raise PricesInvalid(name, f"it is not TOML: {error}", "") from None
     reader = _PriceReader(name, document)

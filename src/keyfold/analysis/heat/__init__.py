@@ -11,7 +11,7 @@ from keyfold.analysis.heat._loads import Arrival, Load, LoadPhase, RecordedLoad,
 from keyfold.analysis.heat._plans import HeatPlan, plan_heat
 from keyfold.analysis.heat._reports import HeatReport, Remedy, report_heat
 from keyfold.analysis.heat._simulation import HeatRun, HotSpot, ThrottlingStart, simulate
-from keyfold.analysis.heat._tools import replay_traffic, simulate_workload
+from keyfold.analysis.heat._tools import replay_records, replay_traffic, simulate_workload
 
 __all__ = [
     "Arrival",
@@ -28,6 +28,7 @@ __all__ = [
     "ThrottlingStart",
     "WorkloadLoad",
     "plan_heat",
+    "replay_records",
     "replay_traffic",
     "report_heat",
     "simulate",

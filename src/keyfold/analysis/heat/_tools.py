@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from keyfold.analysis.heat._loads import RecordedLoad, WorkloadLoad
 from keyfold.analysis.heat._plans import plan_heat
 from keyfold.analysis.heat._reports import HeatReport, report_heat
 from keyfold.analysis.profiles import TableProfile
-from keyfold.engine import read_traffic
+from keyfold.engine import TrafficRecord, read_traffic
 from keyfold.errors import TrafficInvalid, WorkloadInvalid
 from keyfold.model import Table
 
@@ -37,17 +37,26 @@ def simulate_workload(
 
 def replay_traffic(table: Table, file: Path, *, factors: Sequence[float] = FACTORS) -> HeatReport:
     """Replay the recorded traffic of a table, and return what gets hot; raises TrafficInvalid."""
-    records = [each for each in read_traffic(file) if each.table == table.name]
+    return replay_records(table, read_traffic(file), str(file), factors=factors)
+
+
+def replay_records(
+    table: Table,
+    traffic: Iterable[TrafficRecord],
+    name: str,
+    *,
+    factors: Sequence[float] = FACTORS,
+) -> HeatReport:
+    """Replay recorded traffic, whose source errors name; raises TrafficInvalid."""
+    records = [each for each in traffic if each.table == table.name]
     if not records:
         fact = f"it has no traffic of table {table.name}"
-        raise TrafficInvalid(str(file), fact, "Record some with keyfold serve --record.")
+        raise TrafficInvalid(name, fact, "Record some with keyfold serve --record.")
     plan = plan_heat(table)
     names = {use.name for record in records for use in record.uses} - plan.limits.keys()
     if names:
         fact = f"table {table.name} declares no index {', '.join(sorted(names))}"
-        raise TrafficInvalid(
-            str(file), fact, "Replay it with the declaration it was recorded with."
-        )
+        raise TrafficInvalid(name, fact, "Replay it with the declaration it was recorded with.")
     load = RecordedLoad(records, table)
     note = f"Replayed {len(records):,} requests of {load.seconds:,} s; partitions begin empty."
     return report_heat(table.name, load, plan, factors, (note,))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,21 +77,26 @@ def read_traffic(path: Path) -> Iterator[TrafficRecord]:
     """Yield the records of a file; raises TrafficInvalid."""
     try:
         with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                yield _read_line(path, number, line)
+            yield from parse_traffic(lines, str(path))
     except OSError as error:
         raise TrafficInvalid(str(path), f"it cannot be read: {error.strerror}", "") from None
 
 
-def _read_line(path: Path, number: int, line: bytes) -> TrafficRecord:
+def parse_traffic(lines: Iterable[bytes], name: str) -> Iterator[TrafficRecord]:
+    """Yield the records of lines, whose source errors name; raises TrafficInvalid."""
+    for number, line in enumerate(lines, start=1):
+        yield _read_line(name, number, line)
+
+
+def _read_line(name: str, number: int, line: bytes) -> TrafficRecord:
     try:
         held = orjson.loads(line)
-        uses = tuple(KeyUse(str(name), key, float(units)) for name, key, units in held["uses"])
+        uses = tuple(KeyUse(str(index), key, float(units)) for index, key, units in held["uses"])
         kind: UnitKind = {"Read": "Read", "Write": "Write"}[held["kind"]]  # pyright: ignore[reportAssignmentType] - one of the two
         if not uses:
             raise ValueError("no uses")
         return TrafficRecord(float(held["at"]), held["table"], held["op"], kind, uses)
     except (ValueError, KeyError, TypeError):
         raise TrafficInvalid(
-            f"{path}:{number}", f"it is not recorded traffic: {line[:80]!r}", ""
+            f"{name}:{number}", f"it is not recorded traffic: {line[:80]!r}", ""
         ) from None
