@@ -14,6 +14,7 @@ from keyfold.errors import (
     KeyfoldError,
     NotFound,
     PrincipalInvalid,
+    SerializationException,
     ServiceError,
     TransactionFailed,
     Unreachable,
@@ -64,6 +65,9 @@ def describe_problem(error: Exception) -> ShownProblem:
             ]
             shown = "; ".join(f"{each['field']}: {each['message']}" for each in fields)
             return ShownProblem(422, ValueInvalid.code, shown, {"fields": fields})
+        case SerializationException():
+            message = "The body is not JSON, or it is nested too deep."
+            return ShownProblem(400, "request-malformed", message)
         case ServiceError():
             return ShownProblem(error.status, error.type, error.message)
         case KeyfoldError():
