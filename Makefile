@@ -64,6 +64,10 @@ test-frameworks: $(venv)/.dev ## Run the stores of agents' frameworks (installs 
 test-browser: $(venv)/.dev ## Use the studio in Chromium, which has to be installed
 	$(bin)/pytest -n 2 -m browser tests/browser $(ARGS)
 
+.PHONY: screenshots
+screenshots: $(venv)/.dev ## Take the pictures of the studio in docs/studio anew
+	$(bin)/pytest -m browser tests/browser/test_screenshots.py --write-screenshots $(ARGS)
+
 .PHONY: test-minimums
 test-minimums: $(venv)/.dev ## Run some tests with the oldest dependencies that are declared
 	$(bin)/python -m tests.minimums.run $(ARGS)

@@ -36,6 +36,11 @@ WIDE, NARROW = (1280, 800), (390, 844)
 _PATIENCE_MS = 30_000
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make screenshots`."""
+    parser.addoption("--write-screenshots", action="store_true", help="write docs/studio/*.png")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test of this folder."""
     folder = Path(__file__).parent
