@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from keyfold.errors import KeyfoldError
 from keyfold.model import Table
+from keyfold.model._hidden_attributes import hide_secrets
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._type_names import name_type
 from keyfold.store._own_items import is_own_item
@@ -45,13 +46,14 @@ def show_item(table: Table, item: Item, *, now: float, most: int = SHORT_BYTES) 
     expires = find_expiry(table, item)
     parts = {} if schema is None else {part.attribute: part for part in schema.keys}
     names = table.key.names
+    open_item = item if schema is None else hide_secrets([schema], item)
     shown: dict[str, Any] = {
         "entity": None if schema is None else schema.name,
         "own": is_own_item(table, item),
         "key": {name: show_stored(item[name]) for name in names},
         "keys": [show_key(parts.get(name), name, item[name]) for name in names],
-        "fields": [] if schema is None else _show_fields(schema, item, most),
-        "others": _show_others(table, schema, item, most),
+        "fields": [] if schema is None else _show_fields(schema, open_item, most),
+        "others": _show_others(table, schema, open_item, most),
         "bytes": item_size_bytes(item),
         "expires": expires,
         "expired": expires is not None and expires <= now,
@@ -99,6 +101,7 @@ def _show_fields(schema: EntitySchema, item: Item, most: int) -> list[dict[str, 
                 else None
                 if text is None
                 else {"S": text},
+                "secret": field.codec.is_secret,
             }
         )
     return shown
