@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,6 +14,9 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.engine.storage import checkpoints
+from keyfold.engine.storage.checkpoints import Checkpointer
+from keyfold.engine.storage.connections import SqliteConnection, open_connection, open_reader
+from keyfold.errors import FileReplaced
 from tests.crash.faulty_vfs import FaultyVfs, faulty_vfs, open_on
 from tests.unit.engine.storage.folders import contents
 from tests.unit.engine.storage.programs import running
@@ -138,3 +142,106 @@ def test_a_close_that_cannot_write_loses_nothing(faulty: FaultyVfs, path: Path) 
     with Engine.open(path) as again:
         assert len(names(again)) == 15
         assert again.verify() == []
+
+
+# When the log is copied, and by which thread.
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[SqliteConnection]:
+    """Yield a connection to a file with a log that is not in the file so far."""
+    connection = open_connection(str(path), "process", busy_seconds=5.0)
+    commit(connection, 20_000)
+    yield connection
+    connection.close(True)
+
+
+def commit(connection: SqliteConnection, size_bytes: int = 1) -> None:
+    body = b"x" * size_bytes
+    connection.execute("REPLACE INTO metadata VALUES ('row', ?, ?)", (str(size_bytes), body))
+
+
+def is_copied(path: Path) -> bool:
+    return path.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("fault", [None, FileReplaced("things.db", "it was deleted or moved")])
+def test_the_log_is_copied_unless_another_file_is_in_its_place(
+    path: Path, connection: SqliteConnection, fault: FileReplaced | None
+) -> None:
+    made: list[SqliteConnection] = []
+
+    def connect() -> SqliteConnection:
+        made.append(open_reader(str(path), busy_seconds=5.0))
+        return made[-1]
+
+    def find_fault() -> FileReplaced | None:
+        assert checkpointer.lock.locked()
+        # Ends the loop after this one.
+        checkpointer._stopping = True
+        checkpointer._requested.set()
+        return fault
+
+    assert connection
+    checkpointer = Checkpointer(connect, find_fault)
+    checkpointer._requested.set()
+    checkpointer._run()
+    assert is_copied(path) is (fault is None)
+    (opened,) = made
+    with pytest.raises(apsw.ConnectionClosedError):
+        opened.execute("SELECT 1")
+
+
+def test_a_long_log_is_copied_by_one_thread(path: Path, connection: SqliteConnection) -> None:
+    looked, go_on = threading.Semaphore(0), threading.Semaphore(0)
+
+    def find_fault() -> None:
+        looked.release()
+        assert go_on.acquire(timeout=120)
+
+    checkpointer = Checkpointer(lambda: open_reader(str(path), busy_seconds=5.0), find_fault)
+    checkpointer._checkpoint_if_long(connection, START_PAGES - 1)
+    assert checkpointer._thread is None
+    checkpointer.stop()
+    checkpointer = Checkpointer(lambda: open_reader(str(path), busy_seconds=5.0), find_fault)
+    threads: set[threading.Thread | None] = set()
+    for pages in (START_PAGES, CATCH_UP_PAGES - 1):
+        checkpointer._checkpoint_if_long(connection, pages)
+        assert looked.acquire(timeout=120)
+        go_on.release()
+        # The thread holds it while it copies.
+        with checkpointer.lock:
+            threads.add(checkpointer._thread)
+    (thread,) = threads
+    assert thread is not None
+    assert (thread.name, thread.daemon) == ("keyfold-checkpoints", True)
+    checkpointer.stop()
+    assert not thread.is_alive()
+    assert is_copied(path)
+
+
+def test_a_log_that_is_too_long_is_copied_at_once(path: Path, connection: SqliteConnection) -> None:
+    checkpointer = Checkpointer(lambda: open_reader(str(path), busy_seconds=5.0), lambda: None)
+    checkpointer._checkpoint_if_long(connection, CATCH_UP_PAGES)
+    assert is_copied(path)
+    assert checkpointer._thread is None
+    assert not checkpointer.lock.locked()
+
+
+def test_the_log_is_measured_at_one_commit_now_and_then(
+    path: Path, connection: SqliteConnection
+) -> None:
+    checkpointer = Checkpointer(lambda: open_reader(str(path), busy_seconds=5.0), lambda: None)
+    for _ in range(2):
+        before = checkpointer.due_pages
+        checkpointer.check_log(connection, 100)
+        checkpointer.check_log(connection, 110)
+        assert checkpointer.due_pages == before, "there was no commit to measure"
+        commit(connection)
+        assert checkpointer._log_pages == int(log_pages(path))
+        checkpointer.check_log(connection, 120)
+        assert checkpointer.due_pages == 120 + START_PAGES // 4
+        assert checkpointer._log_pages is None
+        commit(connection)
+        assert checkpointer._log_pages is None, "other commits cost nothing"
+    assert checkpointer._thread is None, "it is not long"
