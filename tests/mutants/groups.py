@@ -63,6 +63,18 @@ GROUPS = {
             *_in_storage("checkpoints", "snapshots"),
         ),
     ),
+    "storage-files": MutantGroup(
+        tuple(
+            f"engine/storage/{name}.py"
+            for name in ("checkpoints", "epochs", "file_watch", "log_statements")
+        ),
+        (
+            *_in_storage("epochs", "file_watch", "watched_storages", "checkpoints", "protocol"),
+            "tests/unit/engine/test_changes.py",
+            "tests/hostile/test_files.py",
+            "tests/crash/test_epochs.py",
+        ),
+    ),
     "keys": MutantGroup(
         (
             "wire/server/_key_file.py",

@@ -52,7 +52,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     _start_watchdog().begin()
     # Not at the top: the mutant is not on the path when this module is imported.
     from keyfold.engine.storage import RowSet
+    from keyfold.engine.storage.log_statements import log_statements
 
+    log_statements.cache_clear()
     for value in vars(getattr(item, "module", None)).values():
         if isinstance(value, RowSet):
             object.__setattr__(value, "prepared", None)
