@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -17,6 +17,7 @@ from keyfold.cli._times import parse_duration
 
 if TYPE_CHECKING:
     # Imported when the command runs, so that --help does not load the model.
+    from keyfold.api import WriteCheck
     from keyfold.engine import Engine
     from keyfold.model import Table
     from keyfold.wire.server._process import ProcessSettings
@@ -191,9 +192,7 @@ def serve(
     # Imported when the command runs, so that --help does not load the model.
     from keyfold.api.wordings import check_wording
     from keyfold.cli._ids import read_ids
-    from keyfold.cli._tables import find_project, find_tables
     from keyfold.engine.options import check_throttling
-    from keyfold.store import make_write_checks
     from keyfold.wire.server._browsers import BrowserRules, check_exposure
     from keyfold.wire.server._process import ProcessSettings, run_server
     from keyfold.wire.server._server import bind
@@ -231,9 +230,7 @@ def serve(
         throttling=check_throttling(throttling),
         record=None if record is None else str(record),
     )
-    declared = [found for path in table or () for found in find_tables(None, path)]
-    checks = make_write_checks(declared)
-    ruled = find_project().require_all() if auth is not None and not table else declared
+    declared, checks, ruled = _find_rules(table, has_keys=auth is not None)
     with bind(host, port) as listener:
         scheme = "http" if tls_cert is None else "https"
         bound_host, bound_port = listener.getsockname()[:2]
@@ -273,6 +270,21 @@ def serve(
                 tables=ruled,
                 write_checks=checks,
             )
+
+
+def _find_rules(
+    named: list[str] | None, *, has_keys: bool
+) -> tuple[list[Table], Mapping[str, WriteCheck], list[Table]]:
+    """Return the tables that are declared, the checks of their writes, and the tables of keys' roles."""
+    if not named and not has_keys:
+        # A server that knows no declarations does not load the model.
+        return [], {}, []
+    from keyfold.cli._tables import find_project, find_tables
+    from keyfold.store import make_write_checks
+
+    declared = [found for path in named or () for found in find_tables(None, path)]
+    ruled = declared if named else find_project().require_all()
+    return declared, make_write_checks(declared), ruled
 
 
 @contextmanager
