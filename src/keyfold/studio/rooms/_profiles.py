@@ -19,8 +19,10 @@ from keyfold.studio._actions import StudioCall
 from keyfold.studio._problems import StudioProblem
 
 ProfileSource = Literal["examples", "database"]
+_ProfileName = tuple[str, ProfileSource, int]
 # A profile of a large database has 20,000 items.
 _KEPT = 8
+_MOST_ROUNDS = 2**53
 
 
 class ProfileCache:
@@ -29,12 +31,12 @@ class ProfileCache:
     def __init__(self, most: int = _KEPT) -> None:
         self._most = most
         self._lock = Lock()
-        self._making: dict[tuple[str, ProfileSource], Lock] = {}
-        self._made: OrderedDict[tuple[str, ProfileSource], TableProfile] = OrderedDict()
+        self._making: dict[_ProfileName, Lock] = {}
+        self._made: OrderedDict[_ProfileName, TableProfile] = OrderedDict()
 
     def find(
         self,
-        name: tuple[str, ProfileSource],
+        name: _ProfileName,
         make: Callable[[], TableProfile],
         *,
         is_current: Callable[[TableProfile], bool],
@@ -58,10 +60,10 @@ class ProfileCache:
 def find_profile(call: StudioCall) -> TableProfile:
     """Return the profile of the table: on its examples or, if the browser asks for it, on the database.
 
-    The body has `source`, and `again` to measure a database once more.
+    The body has `source`, and `round`: another number measures a database once more.
     """
-    source = _read_source(call)
-    table, again = call.table, call.body.flag("again")
+    source, table = _read_source(call), call.table
+    number = call.body.integer("round", least=0, most=_MOST_ROUNDS, default=0)
     cache: ProfileCache = call.workspace.remember(("costs", "profiles"), ProfileCache)
 
     def make() -> TableProfile:
@@ -70,9 +72,8 @@ def find_profile(call: StudioCall) -> TableProfile:
         return profile_table(table, sample, read_workload(table))
 
     # An inferred declaration may have been inferred anew.
-    return cache.find(
-        (table.name, source), make, is_current=lambda found: found.table is table and not again
-    )
+    name = (table.name, source, number)
+    return cache.find(name, make, is_current=lambda found: found.table is table)
 
 
 def _read_source(call: StudioCall) -> ProfileSource:
