@@ -23,9 +23,9 @@ from keyfold.errors import KeyfoldError
 from keyfold.model import Table
 from keyfold.model._hidden_attributes import hide_secrets
 from keyfold.model._schemas import EntitySchema, ItemMismatch
-from keyfold.model._type_names import name_type
 from keyfold.store._own_items import is_own_item
 from keyfold.studio._shown_keys import show_key, show_key_text
+from keyfold.studio._shown_types import show_field_type
 from keyfold.studio._shown_values import SHORT_BYTES, show_stored
 from keyfold.values import AttributeValue, Item, item_size_bytes
 
@@ -95,7 +95,7 @@ def _show_fields(schema: EntitySchema, item: Item, most: int) -> list[dict[str, 
             {
                 "name": field.name,
                 "attribute": None if field.is_part else field.stored,
-                "type": name_type(field.annotation),
+                "type": show_field_type(field),
                 "value": show_stored(value, most=most)
                 if value is not None
                 else None

@@ -8,9 +8,9 @@ from keyfold.api import find_operation
 from keyfold.errors import KeyfoldError
 from keyfold.model import Index, Pattern, Table
 from keyfold.model._schemas import EntitySchema
-from keyfold.model._type_names import name_type
 from keyfold.studio._actions import Action, StudioCall
 from keyfold.studio._shown_keys import show_template
+from keyfold.studio._shown_types import show_field_type
 from keyfold.studio._workspace import StudioTable
 
 
@@ -76,7 +76,7 @@ def _show_entity(subject: StudioTable, schema: EntitySchema) -> dict[str, Any]:
             {
                 "name": field.name,
                 "attribute": None if field.is_part else field.stored,
-                "type": name_type(field.annotation),
+                "type": show_field_type(field),
                 "required": field.is_required,
             }
             for field in schema.fields.values()
