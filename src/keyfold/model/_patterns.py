@@ -164,7 +164,7 @@ class Pattern(Generic[P, R_co]):
         PatternFailed for any other error of the function, or if the request cannot run, such as an
         update that lacks parts of an index key.
         """
-        return Explanation(self.name, self._use_request(lambda made: tuple(_explain(made))))
+        return Explanation(self.name, self._use_request(lambda made: tuple(explain_request(made))))
 
     def placeholder_request(self) -> Request[Any]:
         """Return the request that `explain` explains, whose values are placeholders.
@@ -197,7 +197,8 @@ class Pattern(Generic[P, R_co]):
         return self.make(**arguments)  # type: ignore[call-arg]
 
 
-def _explain(request: Request[Any]) -> Iterator[PatternStep]:
+def explain_request(request: Request[Any]) -> Iterator[PatternStep]:
+    """Yield the API calls that a request makes; what depends on a response has placeholders."""
     check_runnable(request)
     made = request  # of any type, in each case
     match request:
@@ -224,7 +225,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 request=made,
             )
         case First() | CollectionGet() | Count():
-            for step in _explain(request.source):
+            for step in explain_request(request.source):
                 yield replace(step, request=made)
         case Get(table=table, key=key):
             yield PatternStep("GetItem", table.name, None, show_item(key), request=made)
@@ -233,10 +234,10 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
         case CreateOrGet(put=put):
             yield from _explain_write(put)
         case Mapped(request=inner):
-            yield from _explain(inner)
+            yield from explain_request(inner)
         case Chain(first=first, make=make):
-            yield from _explain(first)
-            yield from _explain(_next_request(first, make))
+            yield from explain_request(first)
+            yield from explain_request(_next_request(first, make))
         case Transaction(requests=members):
             operation = "TransactGetItems" if request.is_read else "TransactWriteItems"
             for each in members:

@@ -19,7 +19,6 @@ from keyfold.store import Executor, Store, StoreSettings
 from keyfold.store._principals import PrincipalSettings
 from keyfold.studio._marks import EntityMark, make_marks
 from keyfold.studio._problems import StudioProblem
-from keyfold.studio._recording import CallRecorder
 
 # How a table's declaration was found: named by the user or the project, one of the included designs,
 # or inferred from the stored items.
@@ -154,7 +153,7 @@ class Workspace:
         return made
 
     def open_store(
-        self, table: StudioTable, principal: StudioPrincipal | None, recorder: CallRecorder
+        self, table: StudioTable, principal: StudioPrincipal | None, recorder: Executor
     ) -> Store:
         """Return a store of one table, whose calls are recorded; raises PrincipalInvalid."""
         with self._lock:
