@@ -108,7 +108,7 @@ def make_endpoints(table: Table) -> dict[str, PatternEndpoint]:
     for pattern in table.patterns.values():
         subject = f"{table.name}: pattern {pattern.name!r}"
         try:
-            endpoint = _make_endpoint(table, pattern)
+            endpoint = make_endpoint(table, pattern)
         except DeclarationInvalid as error:
             problems += error.problems
             continue
@@ -128,7 +128,8 @@ def make_endpoints(table: Table) -> dict[str, PatternEndpoint]:
     return endpoints
 
 
-def _make_endpoint(table: Table, pattern: Pattern[..., Any]) -> PatternEndpoint:
+def make_endpoint(table: Table, pattern: Pattern[..., Any]) -> PatternEndpoint:
+    """Return the endpoint of one pattern; raises DeclarationInvalid."""
     name = to_snake(pattern.__name__ if pattern.__name__.isidentifier() else pattern.name)
     steps = _explain(pattern)
     request = find_request_type(pattern)
