@@ -111,12 +111,12 @@ def join_styled(*parts: str | tuple[str, str]) -> Text:
 
 def show_calls(calls: list[SentCall]) -> Text:
     """Return styled text with a line for each call: operation, index and key."""
-    from keyfold.cli import _calls
+    from keyfold.store import _sent_calls
 
     lines = [
         Text.assemble(
             (operation, "bold"), (f" {index}" if index else "", "cyan"), f": {key}" if key else ""
         )
-        for operation, index, key in _calls.show_calls(calls)
+        for operation, index, key in _sent_calls.show_calls(calls)
     ]
     return Text("\n").join(lines)
