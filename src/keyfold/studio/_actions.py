@@ -85,14 +85,16 @@ def show_calls(table: Table, calls: list[MadeCall]) -> list[dict[str, Any]]:
     return [_show_call(table, each) for each in calls]
 
 
-def _show_call(table: Table, made: MadeCall) -> dict[str, Any]:
+def describe_call(table: Table, operation: str, request: Mapping[str, Any]) -> str:
+    """Return the key condition, the key or the members of a call, in words; empty if it has none."""
     log = CallLog([table])
-    record = CallRecord(
-        made.operation, (table.name,), made.milliseconds / 1_000, made.units, 1, None, made.request
-    )
-    log(record)
+    log(CallRecord(operation, (table.name,), 0.0, 0.0, 1, None, request))
     sent = log.take()
-    key = sent[0].key if sent else ""
+    return sent[0].key if sent else ""
+
+
+def _show_call(table: Table, made: MadeCall) -> dict[str, Any]:
+    key = describe_call(table, made.operation, made.request)
     return {
         "operation": made.operation,
         "index": made.index,
