@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +14,8 @@ from keyfold.cli._plain import attribute_to_plain
 from keyfold.cli._quantities import count_of
 from keyfold.cli._terminal import print_rows
 from keyfold.errors import ResourceNotFoundException
+from keyfold.expressions.partiql.completion import table_in
 from keyfold.store import Executor
-
-# A name in a statement, quoted or not.
-NAME = r"""(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[A-Za-z_$][\w$]*))"""
-_TABLE = re.compile(rf"\b(?:from|into|update)\s+{NAME}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +64,6 @@ def run_statement(executor: Executor, db: str, request: dict[str, Any]) -> State
             is_write = request["Statement"].lstrip()[:6].lower() != "select"
             return StatementResult(items, token, units, is_write=is_write)
         asked = {**asked, "NextToken": token}
-
-
-def table_in(statement: str) -> str | None:
-    """Return the table that a statement names, which may be incomplete; None if it names none."""
-    found = _TABLE.search(statement)
-    return None if found is None else read_name(found)
-
-
-def read_name(found: re.Match[str]) -> str:
-    """Return the name in a match of a pattern that contains `NAME`."""
-    quoted: str | None = found["quoted"]
-    return found["plain"] if quoted is None else quoted.replace('""', '"')
 
 
 def print_items(console: Console, items: list[dict[str, Any]]) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import typer
 
 from keyfold.cli._arguments import to_flag
-from keyfold.cli._shell._entries import begins_statement, find_open_quote
+from keyfold.cli._shell._entries import begins_statement
 from keyfold.cli._shell._names import Names, name_in
-from keyfold.cli._statements import NAME, read_name, table_in
 from keyfold.cli._tables import find_pattern, fold_name
-from keyfold.expressions.partiql.keywords import KEYWORDS
-from keyfold.expressions.partiql.lexer import OPERATOR_WORDS
+from keyfold.expressions.partiql.completion import (
+    STARTS,
+    Completion,
+    choose,
+    complete_statement,
+)
 from keyfold.model import Pattern, Table
 from keyfold.terminals import escape_controls
 
@@ -33,33 +35,6 @@ COMMANDS = {
     "help": "",
     "exit": "",
 }
-_STARTS = ("SELECT", "INSERT INTO", "UPDATE", "DELETE FROM")
-_WORDS = (
-    *("ALL", "AND", "ASC", "BETWEEN", "BY", "DELETE", "DESC", "FROM", "IN", "INSERT", "INTO", "IS"),
-    *("MISSING", "MODIFIED", "NEW", "NOT", "NULL", "OLD", "OR", "ORDER", "REMOVE", "RETURNING"),
-    *("SELECT", "SET", "UPDATE", "VALUE", "WHERE"),
-)
-_FUNCTIONS = (
-    *("attribute_type(", "begins_with(", "contains(", "list_append("),
-    *("set_add(", "set_delete(", "size("),
-)
-
-_BEFORE_TABLE = re.compile(r"\b(?:from|into|update)\s+$", re.IGNORECASE)
-_BEFORE_INDEX = re.compile(rf"\b(?:from|update)\s+{NAME}\s*\.\s*$", re.IGNORECASE)
-# An attribute name before a literal that it is compared with or set to.
-_BEFORE_VALUE = re.compile(
-    r"""(?<![\w$.-])(?P<name>[\w$.-]++)["']?\s*+(?:[=:]\s*|\bin\s*[\[(][^\[\]()]*+)$""",
-    re.IGNORECASE,
-)
-_PLAIN = re.compile(r"[A-Za-z_$][\w$]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """The candidates that may replace the text from `start` on."""
-
-    start: int
-    candidates: tuple[str, ...]
 
 
 def complete(text: str, names: Names) -> Completion:
@@ -70,11 +45,17 @@ def complete(text: str, names: Names) -> Completion:
         return _complete_first(text, words.start("first"), names)
     command = words["first"].removeprefix(".").lower()
     if begins_statement(text) and not names.is_pattern(text):
-        return _complete_statement(text, names)
+        return _printable(complete_statement(text, names))
     is_dotted = words["first"].startswith(".")
     if command in COMMANDS and (is_dotted or not names.is_pattern(text)):
         return _complete_command(text, command, words.end(), names)
     return _complete_pattern(text, words.start("first"), names)
+
+
+def _printable(completion: Completion) -> Completion:
+    """Return a completion without the candidates that readline could not print as they are."""
+    kept = tuple(each for each in completion.candidates if escape_controls(each) == each)
+    return Completion(completion.start, kept)
 
 
 def to_matches(pending: str, line: str, begin: int, names: Names) -> list[str]:
@@ -86,19 +67,6 @@ def to_matches(pending: str, line: str, begin: int, names: Names) -> list[str]:
     start = completion.start - len(pending)
     whole = [line[:start] + candidate for candidate in completion.candidates]
     return [each[begin:] for each in whole if each[:begin] == line[:begin]]
-
-
-def quote_name(name: str) -> str:
-    """Return a name as a statement needs it, quoted if necessary.
-
-    >>> quote_name("orders"), quote_name("user"), quote_name("by-day")
-    ('orders', '"user"', '"by-day"')
-    """
-    is_word = name.lower() in KEYWORDS or name.lower() in OPERATOR_WORDS
-    if _PLAIN.fullmatch(name) and not is_word:
-        return name
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 # Commands.
@@ -114,7 +82,7 @@ def _complete_first(text: str, start: int, names: Names) -> Completion:
         word,
         [
             *(f"{each} " for each in COMMANDS),
-            *(f"{each} " for each in _STARTS),
+            *(f"{each} " for each in STARTS),
             *(f"{fold_name(pattern.__name__)} " for _, pattern in names.patterns),
         ],
     )
@@ -193,57 +161,5 @@ def _choose_value(start: int, word: str, table: Table, flag: str, names: Names) 
     return _choose(start, word, values)
 
 
-# Statements.
-
-
-def _complete_statement(text: str, names: Names) -> Completion:
-    quote = find_open_quote(text)
-    if quote is not None:
-        return _complete_quoted(text, quote, names)
-    word = re.search(r"(?<![\w$])[\w$]*$", text)
-    assert word is not None  # it matches any text
-    start, before = word.start(), text[: word.start()]
-    if _BEFORE_TABLE.search(before):
-        return _choose(start, word[0], [quote_name(each) for each in names.tables])
-    index = _BEFORE_INDEX.search(before)
-    if index is not None:
-        return _choose(start, word[0], map(quote_name, names.indexes(read_name(index))))
-    words = [*(f"{each} " for each in _WORDS), *_FUNCTIONS]
-    if word[0].islower():
-        words = [each.lower() for each in words]
-    attributes = [quote_name(each) for each in names.attributes(table_in(text))]
-    return _choose(start, word[0], [*attributes, *words])
-
-
-def _complete_quoted(text: str, quote: int, names: Names) -> Completion:
-    before, start = text[:quote], quote + 1
-    if text[quote] == "'":
-        table, value = table_in(before), _BEFORE_VALUE.search(before)
-        if table is None or value is None or value["name"] != names.partition_key(table):
-            return Completion(len(text), ())
-        offered = [key.replace("'", "''") for key in names.keys(table)]
-        return _choose(start, text[start:], [f"{each}'" for each in offered])
-    index = _BEFORE_INDEX.search(before)
-    if _BEFORE_TABLE.search(before):
-        known = names.tables
-    elif index is not None:
-        known = names.indexes(read_name(index))
-    else:
-        known = names.attributes(table_in(text))
-    doubled = [each.replace('"', '""') for each in known]
-    return _choose(start, text[start:], [f'{each}"' for each in doubled])
-
-
 def _choose(start: int, typed: str, offered: Iterable[str]) -> Completion:
-    """Return the candidates that begin with the typed text, ignoring case only if none does."""
-    # A quoted candidate is also found by typing it without the quote.
-    every = {
-        each: each if typed.startswith('"') else each.lstrip('"')
-        for each in offered
-        # readline prints candidates as they are, and stored keys are among them.
-        if escape_controls(each) == each
-    }
-    exact = [each for each, bare in every.items() if bare.startswith(typed)]
-    folded = typed.casefold()
-    alike = exact or [each for each, bare in every.items() if bare.casefold().startswith(folded)]
-    return Completion(start, tuple(alike))
+    return choose(start, typed, [each for each in offered if escape_controls(each) == each])

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-# Strings, comments and semicolons of a statement; an unclosed quote extends to the end.
-_PIECE = re.compile(
-    r"""'(?:[^']|'')*(?:'|\Z)|"(?:[^"]|"")*(?:"|\Z)|`[^`]*(?:`|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
-    re.DOTALL,
-)
+from keyfold.expressions.partiql.completion import find_pieces
+
 _STATEMENT = re.compile(r"\s*(?:select|insert|update|delete)(?:\s|$)", re.IGNORECASE)
 
 
@@ -20,19 +17,6 @@ def begins_statement(text: str) -> bool:
     (True, False)
     """
     return _STATEMENT.match(text) is not None
-
-
-def find_open_quote(text: str) -> int | None:
-    """Return the position of a quote that is not closed; None if there is none.
-
-    >>> find_open_quote("SELECT * FROM t WHERE pk = 'it''s")
-    27
-    """
-    for piece in _PIECE.finditer(text):
-        quote = piece[0][0]
-        if quote in "'\"" and piece[0].count(quote) % 2:
-            return piece.start()
-    return None
 
 
 class Entries:
@@ -57,10 +41,11 @@ class Entries:
         elif not line.strip():
             return self.take()
         text = f"{self.pending}{line}\n"
-        for piece in _PIECE.finditer(text):
-            if piece[0] == ";":
-                statement, self.pending = text[: piece.start()].strip(), ""
-                return [*filter(None, [statement]), *self.add(text[piece.end() :].rstrip("\n"))]
+        for position, piece in find_pieces(text):
+            if piece == ";":
+                statement, self.pending = text[:position].strip(), ""
+                rest = text[position + 1 :].rstrip("\n")
+                return [*filter(None, [statement]), *self.add(rest)]
         self.pending = text
         return []
 

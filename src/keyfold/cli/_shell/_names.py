@@ -135,6 +135,13 @@ class Names:
                 self._scan(table, "", 1, _SAMPLE_ITEMS, _SAMPLE_ITEMS)
         return list(self._keys.get(table, {}))
 
+    def literals(self, table: str, attribute: str) -> list[str]:
+        """Return the partition keys seen so far as a statement has them, if it is about those."""
+        if attribute != self.partition_key(table):
+            return []
+        doubled = [key.replace("'", "''") for key in self.keys(table)]
+        return [f"{each}'" for each in doubled]
+
     def find_keys(self, table: str, prefix: str, count: int) -> FoundKeys:
         """Search for `count` partition keys with a prefix; raises ServiceError."""
         return self._scan(table, prefix, _PAGES, _PAGE, count)

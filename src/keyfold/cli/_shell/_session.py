@@ -22,12 +22,13 @@ from keyfold.cli._requests import print_request, run_request, writes
 from keyfold.cli._shell._completion import COMMANDS
 from keyfold.cli._shell._entries import begins_statement
 from keyfold.cli._shell._names import Names, indexes_of, keys_of, name_in
-from keyfold.cli._statements import StatementResult, print_items, run_statement, table_in
+from keyfold.cli._statements import StatementResult, print_items, run_statement
 from keyfold.cli._surfaces import Surface
 from keyfold.cli._tables import find_pattern
 from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
 from keyfold.errors import KeyfoldError
+from keyfold.expressions.partiql.completion import table_in
 from keyfold.model import Query, Request, Scan, Table
 from keyfold.model._hidden_attributes import hide_secrets
 from keyfold.store import Executor, Store, StoreSettings

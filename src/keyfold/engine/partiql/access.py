@@ -137,7 +137,7 @@ def _equality(
             return None, None
 
 
-class _Branch(NamedTuple):
+class KeyBranch(NamedTuple):
     """What one alternative of a condition, in disjunctive form, requires of the key."""
 
     partition: AttributeValue | None = None
@@ -168,12 +168,10 @@ def find_ranges(
     sort keys, unless reversed. Raises ValidationException for a key of the wrong type, and if
     ranges overlap.
     """
-    if where is None:
+    branches = list_key_branches(schema, where)
+    if branches is None:
         return None
-    branches = _branches(where, schema)
-    if any(branch.partition is None for branch in branches):
-        return None
-    groups: dict[bytes, list[_Branch]] = {}
+    groups: dict[bytes, list[KeyBranch]] = {}
     for branch in branches:
         assert branch.partition is not None  # checked above
         _check_values(schema, branch, index)
@@ -183,6 +181,14 @@ def find_ranges(
         ranges = _group_spans(schema, groups[key])
         spans.extend(reversed(ranges) if reverses_sort else ranges)
     return Ranges(tuple(spans), len(groups))
+
+
+def list_key_branches(schema: KeySchema, where: Condition | None) -> list[KeyBranch] | None:
+    """Return what each alternative of a clause requires of the key; None if a full scan is needed."""
+    if where is None:
+        return None
+    branches = _branches(where, schema)
+    return None if any(branch.partition is None for branch in branches) else branches
 
 
 def names_partition(schema: KeySchema, where: Condition | None) -> bool:
@@ -196,7 +202,7 @@ def names_partition(schema: KeySchema, where: Condition | None) -> bool:
     return False
 
 
-def _check_values(schema: KeySchema, branch: _Branch, index: str | None) -> None:
+def _check_values(schema: KeySchema, branch: KeyBranch, index: str | None) -> None:
     assert branch.partition is not None
     given = [(schema.partition[0], branch.partition)]
     for constraint in branch.sort:
@@ -209,7 +215,7 @@ def _check_values(schema: KeySchema, branch: _Branch, index: str | None) -> None
             raise condition_fault_error(fault)
 
 
-def _group_spans(schema: KeySchema, group: list[_Branch]) -> list[tuple[bytes, bytes]]:
+def _group_spans(schema: KeySchema, group: list[KeyBranch]) -> list[tuple[bytes, bytes]]:
     """Return the ranges of one partition, in order; raises ValidationException if they overlap."""
     whole = _span(schema, group[0]._replace(sort=()))
     if any(branch.is_vague for branch in group) or not any(branch.sort for branch in group):
@@ -222,7 +228,7 @@ def _group_spans(schema: KeySchema, group: list[_Branch]) -> list[tuple[bytes, b
     return wanted
 
 
-def _span(schema: KeySchema, branch: _Branch) -> tuple[bytes, bytes]:
+def _span(schema: KeySchema, branch: KeyBranch) -> tuple[bytes, bytes]:
     """Return the range of a branch: the intersection of its constraints on the sort key."""
     assert branch.partition is not None
     partition = (branch.partition,)
@@ -235,13 +241,13 @@ def _span(schema: KeySchema, branch: _Branch) -> tuple[bytes, bytes]:
     return low, high
 
 
-def _branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
+def _branches(condition: Condition, schema: KeySchema) -> list[KeyBranch]:
     match condition:
         case Or(conditions):
             branches = [branch for each in conditions for branch in _branches(each, schema)]
-            return branches if len(branches) <= MAX_BRANCHES else [_Branch()]
+            return branches if len(branches) <= MAX_BRANCHES else [KeyBranch()]
         case And(conditions):
-            joined = [_Branch()]
+            joined = [KeyBranch()]
             for each in conditions:
                 joined = [
                     both
@@ -250,45 +256,47 @@ def _branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
                     if (both := _join(left, right)) is not None
                 ]
                 if len(joined) > MAX_BRANCHES:
-                    return [_Branch()]
+                    return [KeyBranch()]
             return joined
         case _:
             return _leaf_branches(condition, schema)
 
 
-def _join(left: _Branch, right: _Branch) -> _Branch | None:
+def _join(left: KeyBranch, right: KeyBranch) -> KeyBranch | None:
     """Return the conjunction of two branches; None if no key satisfies both."""
     partition = left.partition if right.partition is None else right.partition
     if left.partition is not None and left.partition != partition:
         return None
-    return _Branch(partition, left.sort + right.sort, left.is_vague or right.is_vague)
+    return KeyBranch(partition, left.sort + right.sort, left.is_vague or right.is_vague)
 
 
-def _leaf_branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
+def _leaf_branches(condition: Condition, schema: KeySchema) -> list[KeyBranch]:
     partition = schema.partition[0].name
     sort = schema.sort[0].name if schema.sort else None
     match condition:
         case Comparison("=", Path((name,)), dict(value)) | Comparison(
             "=", dict(value), Path((name,))
         ) if name == partition:
-            return [_Branch(value)]
+            return [KeyBranch(value)]
         case In(Path((name,)), options) if name == partition:
             values = [option for option in options if isinstance(option, dict)]
-            return [_Branch(value) for value in values] if len(values) == len(options) else [_NONE]
+            return (
+                [KeyBranch(value) for value in values] if len(values) == len(options) else [_NONE]
+            )
         case In(Path((name,)), options) if name == sort:
             values = [option for option in options if isinstance(option, dict)]
             if len(values) != len(options):
                 return [_VAGUE]
-            return [_Branch(sort=(EqualTo(value),)) for value in values]
+            return [KeyBranch(sort=(EqualTo(value),)) for value in values]
         case _:
             constraint = _sort_constraint(condition, sort)
             if constraint is not None:
-                return [_Branch(sort=(constraint,))]
+                return [KeyBranch(sort=(constraint,))]
             return [_VAGUE if sort is not None and _mentions(condition, sort) else _NONE]
 
 
-_NONE = _Branch()
-_VAGUE = _Branch(is_vague=True)
+_NONE = KeyBranch()
+_VAGUE = KeyBranch(is_vague=True)
 
 
 def _sort_constraint(condition: Condition, sort: str | None) -> EqualTo | SortRange | None:
