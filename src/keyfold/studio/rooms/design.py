@@ -10,7 +10,7 @@ from keyfold.analysis.cost import read_prices, report_cost
 from keyfold.export.documents import DesignDocument, describe_design, write_markdown
 from keyfold.export.documents._attribute_facts import AttributeFacts, list_attributes_of
 from keyfold.export.documents._shown_values import name_types, show_value
-from keyfold.model import Index, Pattern
+from keyfold.model import Index, Pattern, Table
 from keyfold.model._index_choices import text_of
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._type_names import name_type
@@ -79,9 +79,7 @@ def _list_groups(call: StudioCall) -> list[dict[str, Any]]:
     for shard in table.shards.values():
         groups[shard.name] = {"name": shard.name, "kind": "shard", "entities": []}
     for schema in table.entities.values():
-        text = text_of(schema.partition)
-        kind = "shard" if schema.shard else "outside" if table.shards else "partition"
-        name = schema.shard or ("outside shards" if table.shards else text)
+        kind, name = _find_group(table, schema)
         # A partition may have the name of a shard: kinds keep them apart.
         group = groups.setdefault(
             name if kind == "shard" else f"{kind} {name}",
@@ -91,6 +89,17 @@ def _list_groups(call: StudioCall) -> list[dict[str, Any]]:
         if kind != "outside":
             group.setdefault("template", show_template(schema.partition))
     return [each for each in groups.values() if each["entities"]]
+
+
+def _find_group(table: Table, schema: EntitySchema) -> tuple[str, str]:
+    """Return the kind and the name of the group that an entity is shown in."""
+    if schema.shard is not None:
+        return "shard", schema.shard
+    if table.shards:
+        return "outside", "outside shards"
+    if not table.key.sort:
+        return "outside", "one item a partition"
+    return "partition", text_of(schema.partition)
 
 
 def _show_index(index: Index) -> dict[str, Any]:
@@ -271,13 +280,14 @@ def show_module(call: StudioCall) -> dict[str, Any]:
         message = f"The declaration of {subject.name} was not inferred: it is in {subject.source}."
         raise StudioProblem(404, "studio-not-inferred", message)
     url = call.workspace.url
-    command = ["keyfold", "import", "dynamodb", url, "--name", subject.name, "--output"]
-    file = "".join(each if each.isalnum() else "_" for each in subject.name.lower())
+    file = "".join(each if each.isalnum() else "_" for each in subject.name.lower()) + ".py"
+    command = ["keyfold", "import", "dynamodb", url, "--name", subject.name, "--output", file]
     source = SourceText(INFERRED, 1, tuple(text.splitlines()))
     return {
         "inferred_from": subject.source,
         "text": text,
-        "command": shlex.join([*command, f"{file}.py"]) if url else None,
+        "file": file,
+        "command": shlex.join(command) if url else None,
         "source": source.to_json(),
     }
 
