@@ -1,0 +1,103 @@
+"""Arguments to try a pattern with: of stored items, of the pattern's example, or of the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from pydantic import ValidationError
+
+from keyfold.analysis import PatternProfile
+from keyfold.analysis.arguments import ArgumentFinder
+from keyfold.analysis.lint._explained import find_schemas, find_writes
+from keyfold.errors import AccessDenied, KeyfoldError
+from keyfold.model import Entity
+from keyfold.model._schemas import ItemMismatch
+from keyfold.service._openapi import find_example
+from keyfold.studio._actions import StudioCall
+from keyfold.studio._shown_items import find_entity, find_expiry
+from keyfold.studio.rooms._pattern_calls import CalledPattern
+from keyfold.studio.rooms._pattern_forms import show_json
+
+# How many stored items are read for a sample: two or three read units for items of usual size.
+_READ = 100
+
+
+def find_declared_sample(found: CalledPattern, profile: PatternProfile | None) -> dict[str, Any]:
+    """Return arguments as JSON: the pattern's example first, then what found something on the examples."""
+    sample: dict[str, Any] = {}
+    if found.endpoint is not None:
+        with suppress(KeyfoldError, ValueError, TypeError):
+            sample = {
+                name: show_json(value) for name, value in find_example(found.endpoint).items()
+            }
+    if profile is not None and profile.runs:
+        arguments = profile.runs[0].arguments
+        sample |= {name: show_json(value) for name, value in arguments.items()}
+    given = {name: show_json(value) for name, value in found.pattern.example.items()}
+    sample |= {name: value for name, value in given.items() if not _is_placeholder(value)}
+    return sample
+
+
+def _is_placeholder(value: Any) -> bool:
+    """Return whether an example is for documents: it has `{category}` where a category would be."""
+    match value:
+        case str():
+            return value.startswith("{") and value.endswith("}")
+        case dict():
+            return any(_is_placeholder(each) for pair in value.items() for each in pair)  # pyright: ignore[reportUnknownVariableType] - of JSON
+        case _:
+            return False
+
+
+def find_stored_sample(call: StudioCall, found: CalledPattern) -> dict[str, Any] | None:
+    """Return arguments by some stored items, as JSON; None if none of them fits, or may be read."""
+    request = {"TableName": call.table.name, "Limit": _READ}
+    try:
+        items = call.store.execute("Scan", request)["Items"]
+    except AccessDenied:
+        return None
+    entities = [*_decode(call, items)]
+    touched = _find_touched(found)
+    # Those that the pattern reads or writes first: other entities may have fields of the same names.
+    entities.sort(key=lambda each: type(each).__name__ not in touched)
+    wanted = [each for each in entities if type(each).__name__ in touched] or entities
+    try:
+        finder = ArgumentFinder(found.pattern, {})
+        arguments = next(finder.from_entities(wanted), None)
+    except (KeyfoldError, ValueError):
+        return None
+    if arguments is None:
+        return None
+    return {name: show_json(value) for name, value in arguments.items()}
+
+
+def _decode(call: StudioCall, items: list[Any]) -> Iterator[Entity]:
+    for item in items:
+        schema = find_entity(call.table, item)
+        expires = find_expiry(call.table, item)
+        if schema is None or (expires is not None and expires <= call.now):
+            continue
+        try:
+            entity: Any = schema.decode(item)
+        except (KeyfoldError, ValidationError, ItemMismatch):
+            continue
+        if isinstance(entity, Entity):
+            yield entity
+
+
+def _find_touched(found: CalledPattern) -> set[str]:
+    """Return the names of the entities that the first call of a pattern is about."""
+    try:
+        steps = found.pattern.explain().steps
+    except KeyfoldError:
+        return set()
+    for step in steps:
+        schemas = find_schemas(step) if not find_writes(step) else None
+        names = {each.schema.name for each in find_writes(step)} | {
+            each.name for each in schemas or ()
+        }
+        if names:
+            return names
+    return set()
