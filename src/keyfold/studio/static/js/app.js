@@ -16,6 +16,7 @@ import { ChangesRoom } from "./rooms/changes.js";
 import { ConsoleRoom } from "./rooms/console.js";
 import { CostsRoom } from "./rooms/costs.js";
 import { DesignRoom } from "./rooms/design.js";
+import { WarningBadge } from "./rooms/design/findings.js";
 import { EditRoom } from "./rooms/edit.js";
 import { ItemsRoom } from "./rooms/items.js";
 import { PatternsRoom } from "./rooms/patterns.js";
@@ -85,7 +86,7 @@ function Frame({ opened, here }) {
       <${ThemeButton} />
     </header>
     <nav class="nav" aria-label="Rooms">
-      ${ROOMS.map((each) => html`<a href=${address({ table: here.table, room: each.name })} aria-current=${each === room ? "page" : undefined}><${Icon} name=${each.icon} />${each.title}${each.name === "patterns" && isCurrent ? html`<span class="badge">${table.patterns.length}</span>` : ""}</a>`)}
+      ${ROOMS.map((each) => html`<a href=${address({ table: here.table, room: each.name })} aria-current=${each === room ? "page" : undefined}><${Icon} name=${each.icon} />${each.title}${each.name === "design" && isCurrent ? html`<${WarningBadge} name=${table.name} />` : ""}${each.name === "patterns" && isCurrent ? html`<span class="badge">${table.patterns.length}</span>` : ""}</a>`)}
       ${isCurrent && html`<${Legend} table=${table} here=${here} room=${room} />`}
     </nav>
     <main class="main" id="room" tabindex="-1">

@@ -8,11 +8,20 @@ import { Prose } from "./prose.js";
 import { isNear, writeSelection } from "./selection.js";
 
 const asked = new Map();
-// A rejected request is asked again when somebody needs it next.
+const known = new Map();
+const listeners = new Set();
+
+// A request that failed is made again when somebody needs it next.
 function ask(name) {
   if (!asked.has(name)) {
     const answer = act("design/findings", { table: name, as: null }).then((found) => found.result);
-    answer.catch(() => asked.delete(name));
+    answer.then(
+      (review) => {
+        known.set(name, review);
+        listeners.forEach((tell) => tell());
+      },
+      () => asked.delete(name),
+    );
     asked.set(name, answer);
   }
   return asked.get(name);
@@ -38,8 +47,18 @@ export function useFindings(name) {
   return { ...current, retry: () => setRound((old) => old + 1) };
 }
 
-export function countWarnings(review) {
-  return review ? review.counts.error + review.counts.warning : 0;
+/** How many warnings a table has, for the navigation; nothing until its design was looked at. */
+export function WarningBadge({ name }) {
+  const [, setRound] = useState(0);
+  useEffect(() => {
+    const tell = () => setRound((old) => old + 1);
+    listeners.add(tell);
+    return () => listeners.delete(tell);
+  }, []);
+  const counts = known.get(name)?.counts;
+  const number = counts ? counts.error + counts.warning : 0;
+  if (!number) return null;
+  return html`<span class="badge warn" title=${`${number} warnings of lint`}><${Icon} name="warn" label="warnings:" />${number}</span>`;
 }
 
 function SubjectLink({ table, subject }) {
