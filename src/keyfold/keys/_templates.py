@@ -86,6 +86,7 @@ class KeyTemplate:
 
     __slots__ = (
         "_match",
+        "_only_reader",
         "_readers",
         "_steps",
         "delimiters",
@@ -111,6 +112,8 @@ class KeyTemplate:
         # Prepared once, because `render` and `parse` run for every item.
         self._steps = [(part.before, part.name, part.format.render) for part in self.parts]
         self._readers = [(part.name, part.format.read) for part in self.parts]
+        # Most templates have one part, which is read without a loop.
+        self._only_reader = self._readers[0] if len(self._readers) == 1 else None
         pattern = "".join(f"{re.escape(part.before)}({part.format.pattern})" for part in self.parts)
         self._match = re.compile(pattern + re.escape(self.tail)).fullmatch
         # Returns a true value for the keys of this template: as `parse`, without the values.
@@ -157,6 +160,10 @@ class KeyTemplate:
         found = self._match(text)
         if found is None:
             return None
+        if self._only_reader is not None:
+            name, read = self._only_reader
+            value = read(found[1])
+            return None if value is None else {name: value}
         values: dict[str, Any] = {}
         for (name, read), piece in zip(self._readers, found.groups(), strict=True):
             value = read(piece)

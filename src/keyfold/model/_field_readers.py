@@ -48,6 +48,8 @@ def reader_of(each: StoredField) -> FieldReader:
     """Return how a field is read from an item."""
     codec = each.codec
     kind, convert = ("", None) if codec.decode else _FAST_KINDS.get(codec.kinds, ("", None))
+    if convert is decode_number and codec.python is Decimal:
+        convert = Decimal
     make_absent = set[Any] if each.is_set else _make_none if each.accepts_none else None
     return each.stored, each.name, kind, convert, codec.decode or decode_any, make_absent
 

@@ -5,10 +5,9 @@ End users give handles where others give ids; those are read before anything is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -36,7 +35,6 @@ class ArgumentsInvalid(Exception):
 
 
 _UNREADABLE = "A value cannot be read: it is nested too deep, or is not Unicode"
-_LISTS = (list, tuple, set, frozenset, Sequence, AbstractSet, Iterable)
 
 
 def read_body(
@@ -143,16 +141,9 @@ def _describe(problem: dict[str, Any], handles: Handles | None) -> str:
     return text if handles is None else handles.show(text)
 
 
-def is_list(kind: Any) -> bool:
-    """Return whether a parameter of a type may occur several times in a query string."""
-    if get_origin(kind) is Annotated:
-        return is_list(get_args(kind)[0])
-    return (get_origin(kind) or kind) in _LISTS
-
-
 def _read_texts(parameter: EndpointParameter, texts: list[str]) -> Any:
     adapter: TypeAdapter[Any] = parameter.adapter
-    if is_list(parameter.type):
+    if parameter.is_list:
         return adapter.validate_json(orjson.dumps(texts))
     if len(texts) > 1:
         raise ArgumentsInvalid([ArgumentProblem(parameter.name, "Give it once")])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from types import UnionType
@@ -35,6 +36,7 @@ OWN_PATHS = frozenset(
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 _PATH = re.compile(r"(/([\w.~-]+|\{[A-Za-z_]\w*\}))+")
 _PLACE = re.compile(r"\{(\w+)\}")
+_LISTS = (list, tuple, set, frozenset, Sequence, AbstractSet, Iterable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class EndpointParameter:
     type: Any
     is_required: bool
     adapter: TypeAdapter[Any]
+    # Whether it may occur several times in a query string.
+    is_list: bool
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,13 @@ def _make_parameters(table: Table, pattern: Pattern[..., Any]) -> Iterator[Endpo
                 f"{subject} cannot be served: {each.name} is of a type that has no JSON: {error}"
             )
             raise DeclarationInvalid((problem,)) from error
-        yield EndpointParameter(each.name, kind, each.is_required, adapter)
+        yield EndpointParameter(each.name, kind, each.is_required, adapter, _is_list(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    if get_origin(kind) is Annotated:
+        return _is_list(get_args(kind)[0])
+    return (get_origin(kind) or kind) in _LISTS
 
 
 def _find_path(

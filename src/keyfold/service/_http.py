@@ -91,6 +91,9 @@ class ServiceRequest:
         text: bytes = self.scope["query_string"]
         if not text:
             return []
+        plain = _split_plain(text)
+        if plain is not None:
+            return plain
         try:
             return parse_qsl(
                 text.decode("ascii"),
@@ -126,6 +129,19 @@ class ServiceRequest:
         """Return when the client has hung up."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+
+def _split_plain(text: bytes) -> list[tuple[str, str]] | None:
+    """Return the names and values of a query string in which nothing is quoted; None for any other."""
+    if b"%" in text or b"+" in text or not text.isascii():
+        return None
+    pairs: list[tuple[str, str]] = []
+    for each in text.decode("ascii").split("&"):
+        name, equals, value = each.partition("=")
+        if not equals:
+            return None
+        pairs.append((name, value))
+    return pairs if len(pairs) <= _MAX_FIELDS else None
 
 
 def _join_repeated(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:

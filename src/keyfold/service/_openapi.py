@@ -15,7 +15,6 @@ from keyfold.analysis.arguments import ArgumentFinder
 from keyfold.export._json_schema import WrittenSchemaGenerator
 from keyfold.keys import Ulid
 from keyfold.model import Table
-from keyfold.service._arguments import is_list
 from keyfold.service._endpoints import CURSOR, PatternEndpoint
 from keyfold.service._own_operations import PROBLEM_SCHEMA, define_own_schemas, write_own_paths
 from keyfold.service._problems import PROBLEM_TYPE
@@ -226,7 +225,7 @@ def _write_parameters(endpoint: PatternEndpoint, book: SchemaBook) -> Iterable[d
             "in": "path" if in_path else "query",
             "required": in_path or each.is_required,
         }
-        if _is_structured(schema, book) and not is_list(each.type):
+        if _is_structured(schema, book) and not each.is_list:
             parameter["content"] = {_JSON: {"schema": schema}}
         else:
             parameter["schema"] = schema

@@ -23,7 +23,8 @@ def write_result(
     value = outcome.value
     if endpoint.is_page:
         value = list(cast("Iterable[Any]", value))
-    body = endpoint.results.dump_json(value, by_alias=True, warnings=False)
+    # As `dump_json`, which passes on all its options.
+    body: bytes = endpoint.results.serializer.to_json(value, by_alias=True, warnings=False)
     if handles is not None:
         body = handles.show_encoded(body)
     if not endpoint.is_page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64decode, b64encode, urlsafe_b64encode
+from binascii import b2a_base64
 from typing import Any
 
 import orjson
@@ -11,6 +12,8 @@ import orjson
 from keyfold.errors import CursorInvalid
 from keyfold.store._sealing import SealBroken, is_sealed, seal, unseal
 from keyfold.values import Item
+
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 class CursorBox:
@@ -26,7 +29,8 @@ class CursorBox:
 
     def seal(self, position: Item, binding: str) -> str:
         """Return the sealed cursor of a position; it opens only with the same binding."""
-        return self.seal_bytes(orjson.dumps(_to_text(position)), binding)
+        # Binaries are written as base64 where there are any.
+        return self.seal_bytes(orjson.dumps(position, _write_binary), binding)
 
     def open(self, cursor: str, binding: str) -> Item:
         """Return the position of a cursor; raises CursorInvalid."""
@@ -35,7 +39,7 @@ class CursorBox:
     def seal_bytes(self, data: bytes, binding: str) -> str:
         """Return data as a sealed text, which opens only with the same binding."""
         sealed = seal(self._key, data, self._associated_data(binding))
-        return urlsafe_b64encode(sealed).rstrip(b"=").decode()
+        return b2a_base64(sealed, newline=False).translate(_URL_SAFE, b"=").decode()
 
     def open_bytes(self, cursor: str, binding: str) -> bytes:
         """Return the data of a sealed text; raises CursorInvalid."""
@@ -57,14 +61,9 @@ class CursorBox:
         return hashlib.sha256(f"{self._principal}\0{binding}".encode()).digest()
 
 
-def _to_text(item: Item) -> dict[str, Any]:
-    return {
-        name: {
-            kind: b64encode(data).decode() if isinstance(data, bytes) else data
-            for kind, data in value.items()
-        }
-        for name, value in item.items()
-    }
+def _write_binary(value: object) -> str:
+    assert isinstance(value, bytes)  # keys have texts, numbers, which are text, and binaries
+    return b64encode(value).decode()
 
 
 def _from_text(item: dict[str, Any]) -> Item:

@@ -73,7 +73,7 @@ class Handles:
         within = rf"(?P<within>(?<={_SEALED_LETTER}))?"
         sealed = rf"(?P<sealed>{_SEALED_LETTER}{{{_SEALED_LENGTH}}})"
         self._handles = re.compile(rf"{within}(?P<prefix>{prefixes}){_MARK}{sealed}")
-        self._keys = re.compile(rf"(?P<head>{heads}){BODY_PATTERN}")
+        self._keys = re.compile(rf"(?P<head>{heads})({BODY_PATTERN})")
         fragment = BODY_PATTERN.replace(f"{{{LENGTH - 1}}}", f"{{{_MIN_FRAGMENT},}}")
         self._mask = re.compile(rf"(?P<head>{heads}){fragment}").sub
         # Whether a system key is found in encoded JSON only where a text has it.
@@ -181,8 +181,8 @@ class Handles:
 
     def _show_key(self, found: re.Match[str]) -> str:
         # The pattern has checked the id: its type would check it again.
-        text, head = found.group(0, "head")
-        number = read_number(text[len(head) :]).to_bytes(_ID_BYTES)
+        head, body = found.groups()
+        number = read_number(body).to_bytes(_ID_BYTES)
         sealed: bytes = self._cipher.encrypt(number, self._bound_to[head])
         return self._marks[head] + _to_text(sealed)
 

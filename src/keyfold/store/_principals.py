@@ -52,11 +52,16 @@ class PrincipalSettings(StoreSettings):
         self.principal = describe_principal(self.roles, ids)
         # The handles of the whole store, and those of this principal made from them.
         self._own_handles: tuple[Handles, Handles] | None = None
+        # The same of what seals cursors.
+        self._own_cursors: tuple[CursorBox, CursorBox] | None = None
 
     @property
     def cursors(self) -> CursorBox:
         """Seals and opens this principal's cursors, with the key of the whole store."""
-        return self._base.cursors.of(self.principal)
+        whole, known = self._base.cursors, self._own_cursors
+        if known is None or known[0] is not whole:
+            known = self._own_cursors = (whole, whole.of(self.principal))
+        return known[1]
 
     @property
     def handles(self) -> Handles | None:
