@@ -26,6 +26,7 @@ from keyfold.studio.rooms._item_pages import (
     MAX_ITEMS,
     MAX_UNITS,
     BandPage,
+    query_ranges,
     read_by_keys,
     read_own,
     scan_bands,
@@ -47,13 +48,15 @@ _PIECE = 64_000
 # Values whose pieces are being read.
 _MAX_KEPT_VALUES = 4
 _MOST_CARDS = 100
+_NEIGHBOURS = 6
 
 
 def read_page(call: StudioCall) -> dict[str, Any]:
     """Return the next bands of the table or an index; see `_bands` for their form.
 
     `through` is an index, `where` a filter, `only` names of entities, `cursor` that of the page before,
-    and `everywhere` asks for a scan where keys would lead to items. The result has `bands`, `cursor`, and
+    `everywhere` asks for a scan where keys would lead to items, and `near` is the key of an item whose
+    partition comes first. The result has `bands`, `cursor`, and
     how they were found: `how`, `read`, `missed`, `empty`, `notes`; `size` is that of the table.
     """
     reader = ItemReader(call, call.body.optional_text("through"))
@@ -62,6 +65,9 @@ def read_page(call: StudioCall) -> dict[str, Any]:
     start = None if given is None else read_stored_key(given, reader.position_names, "cursor")
     size = measure_table(call)
     page = _find_page(reader, wanted, start, size.average)
+    if "near" in call.body and wanted.is_empty and start is None and reader.index is None:
+        near = read_stored_key(call.body.mapping("near"), call.table.key.names, "near")
+        _put_first(reader, page, near, size.average)
     is_raw = call.body.flag("raw")
     return {
         "bands": [show_band(reader, each, is_raw=is_raw) for each in page.bands],
@@ -74,6 +80,14 @@ def read_page(call: StudioCall) -> dict[str, Any]:
         "notes": page.notes,
         "size": {"items": size.items, "units": size.units} if call.principal is None else None,
     }
+
+
+def _put_first(reader: ItemReader, page: BandPage, key: Item, average: float) -> None:
+    """Put the partition of an item before the others."""
+    partition = {name: key[name] for name in reader.key.partition}
+    near = query_ranges(reader, [PartitionRange(partition)], ItemFilter(), average)
+    others = [each for each in page.bands if each.wanted.partition != partition]
+    page.bands = [*near.bands, *others]
 
 
 def _find_page(
@@ -96,7 +110,8 @@ def _find_page(
 def read_partition(call: StudioCall) -> dict[str, Any]:
     """Return more cards of a partition, after `start`, or before it if `backwards`.
 
-    With `bars`, return the ticks of the partition's beginning instead, as many as 10 units read.
+    With `bars`, return the ticks of the partition's beginning instead, as many as 10 units read. With
+    `around`, return the item at `start` and its neighbours; then `before` is where earlier ones end.
     """
     reader = ItemReader(call, call.body.optional_text("through"))
     names = reader.key.partition
@@ -107,6 +122,8 @@ def read_partition(call: StudioCall) -> dict[str, Any]:
     kept = _read_filter(call).without_texts()
     if call.body.flag("bars"):
         return _read_bars(reader, wanted, kept)
+    if call.body.flag("around") and start is not None:
+        return _read_around(reader, wanted, start)
     limit = call.body.integer("limit", least=1, most=_MOST_CARDS, default=2 * CARDS)
     is_backward = call.body.flag("backwards")
     items: list[Item] = []
@@ -124,6 +141,27 @@ def read_partition(call: StudioCall) -> dict[str, Any]:
         "cards": cards[::-1] if is_backward else cards,
         "cursor": None if start is None else show_position(start),
         "read": read_count,
+    }
+
+
+def _read_around(reader: ItemReader, wanted: PartitionRange, start: Item) -> dict[str, Any]:
+    before = reader.query(wanted, limit=_NEIGHBOURS, start=start, is_backward=True)
+    first = before.items[-1] if before.items else None
+    # From the first of them on: the item itself is among those that follow.
+    after = reader.query(
+        wanted, limit=2 * CARDS, start=None if first is None else reader.position_of(first)
+    )
+    items = [*([] if first is None else [first]), *after.items]
+    is_raw = reader.call.body.flag("raw")
+    return {
+        "cards": [
+            make_card(reader, each, is_partial=after.is_partial, is_raw=is_raw) for each in items
+        ],
+        "cursor": None if after.last is None else show_position(after.last),
+        "before": None
+        if before.last is None or first is None
+        else show_position(reader.position_of(first)),
+        "read": len(before.items) + len(after.items),
     }
 
 
