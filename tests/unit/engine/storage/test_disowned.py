@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 
-from keyfold.engine.storage import SqliteStorage, StorageReader
+from keyfold.engine.loading import IMPORTING
+from keyfold.engine.storage import SqliteStorage, StorageReader, forks
 from keyfold.errors import EngineForked
 
 
@@ -59,3 +61,63 @@ def test_a_disowned_storage_is_refused_and_its_connections_are_neither_closed_no
     for view in (storage._view, storage._secondary_view, snapshot._view, reader.view):
         assert view is not None
         view.close()
+
+
+@pytest.fixture
+def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStorage:
+    """Return the only storage that is open, as a fork sees it."""
+    storage = SqliteStorage(str(tmp_path / "rows.db"), "process")
+    assert storage in forks.OPEN_STORAGES
+    monkeypatch.setattr(forks, "OPEN_STORAGES", weakref.WeakSet([storage]))
+    monkeypatch.setattr(forks, "_INHERITED", set[tuple[int, int]]())
+    return storage
+
+
+def test_no_thread_is_inside_sqlite_or_imports_while_a_process_forks(
+    storage: SqliteStorage,
+) -> None:
+    locks = [*storage.locks()]
+    assert len(locks) > 2
+    forks._acquire_all_locks()
+    try:
+        assert all(lock.locked() for lock in locks)
+        assert IMPORTING.locked()
+    finally:
+        forks._release_all_locks()
+    assert not any(lock.locked() for lock in [*locks, IMPORTING])
+    assert not forks._held_for_fork
+    storage.read(lambda reader: reader.list_records("kind"))
+    storage.close()
+
+
+def test_the_child_of_a_fork_can_import_but_not_use_the_storage(storage: SqliteStorage) -> None:
+    forks._acquire_all_locks()
+    held = [*storage.locks()]
+    forks._disown_all()
+    assert not IMPORTING.locked()
+    assert not forks._held_for_fork
+    with pytest.raises(EngineForked):
+        storage.read(lambda reader: reader.list_records("kind"))
+    with pytest.raises(EngineForked):
+        SqliteStorage(storage._path, "process")
+    for lock in held:
+        if lock.locked():
+            lock.release()
+
+
+def test_a_file_is_inherited_as_long_as_it_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "_INHERITED", set[tuple[int, int]]())
+    path, other = str(tmp_path / "rows.db"), tmp_path / "other.db"
+    forks.note_inherited(path)
+    forks.check_not_inherited(path)
+    for each in (Path(path), other):
+        each.touch()
+    forks.note_inherited(path)
+    with pytest.raises(EngineForked, match=r"rows\.db"):
+        forks.check_not_inherited(path)
+    forks.check_not_inherited(str(other))
+    forks.check_not_inherited(str(tmp_path / "missing.db"))
+    other.replace(path)
+    forks.check_not_inherited(path)
