@@ -36,7 +36,7 @@ def _show_field(schema: EntitySchema, field: StoredField, item: Item | None) -> 
         "name": field.name,
         "attribute": None if field.is_part else field.stored,
         "type": show_field_type(field),
-        "shape": show_shape(field),
+        "shape": _show_key_shape(field) if field.is_part else show_shape(field),
         "required": field.is_needed,
         "key": field.name in schema.key_fields,
         "unique": field.name in schema.unique,
@@ -52,6 +52,12 @@ def _show_field(schema: EntitySchema, field: StoredField, item: Item | None) -> 
         # A field that may be without a value begins with its default, so that it can be unset.
         shown["fresh"] = _encode(field, default if fresh is None and field.accepts_none else fresh)
     return shown
+
+
+def _show_key_shape(field: StoredField) -> dict[str, Any]:
+    """Return the shape of a field that is stored only in the key: as the text that it is there."""
+    shape = show_shape(field)
+    return shape if shape["stored"] == "S" else {"kind": "text", "stored": "S"}
 
 
 def find_manager(schema: EntitySchema, field: StoredField) -> str | None:
@@ -112,6 +118,8 @@ def _encode(field: StoredField, value: Any) -> AttributeValue | None:
     if value is None or (field.is_set and not value):
         return None
     try:
-        return normalise_value(field.codec.encode(value))[0]
+        stored = normalise_value(field.codec.encode(value))[0]
     except (KeyfoldError, AttributeError, TypeError, ValueError):
         return None
+    ((kind, data),) = stored.items()
+    return {"S": str(data)} if field.is_part and kind != "S" else stored

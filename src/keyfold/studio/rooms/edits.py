@@ -10,8 +10,9 @@ from keyfold.store._own_items import is_own_item
 from keyfold.studio._actions import Action, StudioCall
 from keyfold.studio._problems import StudioProblem
 from keyfold.studio._shown_items import find_entity, find_problem, show_item
+from keyfold.studio.rooms import _bulk_edits, _edit_files
 from keyfold.studio.rooms._drafts import DraftInvalid, DraftItem, read_draft
-from keyfold.studio.rooms._edit_forms import show_form
+from keyfold.studio.rooms._edit_forms import find_value, show_form
 from keyfold.studio.rooms._edit_plans import (
     ItemEdit,
     count_units,
@@ -102,10 +103,21 @@ def preview(call: StudioCall) -> dict[str, Any]:
         "transaction": uses_transaction(edit),
         "moves": edit.moves,
         "item": edit.after,
+        **_show_values(edit),
         "bytes": 0 if edit.after is None else item_size_bytes(edit.after),
         "notes": list(_list_notes(call, edit)),
         "at": now.isoformat(),
     }
+
+
+def _show_values(edit: ItemEdit) -> dict[str, Any]:
+    """Return the values of a form for an item that was edited as it is stored."""
+    if edit.new is None or edit.after is None:
+        return {"fields": {}, "others": edit.after or {}}
+    schema, item = edit.new, edit.after
+    fields = {name: find_value(schema, name, item) for name in schema.fields}
+    others = {name: item[name] for name in item if name not in schema.declared_names}
+    return {"fields": fields, "others": others}
 
 
 def _list_notes(call: StudioCall, edit: ItemEdit) -> list[str]:
@@ -226,4 +238,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit/save", save, writes=True),
     Action("edit/delete", delete, writes=True),
     Action("edit/undo", undo, writes=True),
+    *_bulk_edits.ACTIONS,
+    *_edit_files.ACTIONS,
 )
