@@ -10,17 +10,22 @@ from keyfold.analysis.lint._findings import Subject, list_subjects, place_of
 from keyfold.model import Index, Pattern, Table
 from keyfold.model._schemas import EntitySchema
 from keyfold.studio._workspace import StudioTable, Workspace
+from keyfold.studio.rooms._profiles import ProfileCache
 from keyfold.studio.rooms._source_text import name_file
 
 
 def profile_once(workspace: Workspace, subject: StudioTable) -> TableProfile:
-    """Return the profile of a table's patterns on its examples, which takes a second or two."""
+    """Return the profile of a table's patterns on its examples, which takes a second or two.
+
+    It is that of the room Cost and heat.
+    """
+    table = subject.table
+    cache: ProfileCache = workspace.remember(("costs", "profiles"), ProfileCache)
 
     def make() -> TableProfile:
-        table = subject.table
         return profile_table(table, find_sample(table), read_workload(table))
 
-    return workspace.remember(("profile", subject.name), make)
+    return cache.find((table.name, "examples"), make, is_current=lambda found: found.table is table)
 
 
 def review_once(workspace: Workspace, subject: StudioTable) -> Review:
