@@ -110,7 +110,7 @@ def show_label(table: Table, index: str, entity: str | None, label: str) -> dict
     known, mark, number = label.rpartition("~")
     is_made_up = bool(mark) and number.isdecimal()
     text = known if is_made_up else label
-    part = _find_part(table, index, entity)
+    part = find_partition_part(table, index, entity)
     shown = show_key(part, names[0], {"S": text})
     if is_made_up:
         shown["pieces"].append({"text": f"{mark}{number}"})
@@ -126,7 +126,8 @@ def _partition_names(table: Table, index: str) -> tuple[str, ...]:
     return next(each.key.partition for each in table.indexes if each.name == index)
 
 
-def _find_part(table: Table, index: str, entity: str | None) -> KeyPart | None:
+def find_partition_part(table: Table, index: str, entity: str | None) -> KeyPart | None:
+    """Return the template of an entity's partition key, in the table ("") or an index."""
     schema = None if entity is None else table.entities[entity]
     if schema is None:
         return None
