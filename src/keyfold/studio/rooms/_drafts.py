@@ -247,7 +247,9 @@ def parse_raw(text: str) -> Item:
     try:
         read = parse_exactly(text)
     except json.JSONDecodeError as error:
-        fault = DraftFault("", f"It is not JSON: {error.msg}.", error.lineno, error.colno)
+        fault = DraftFault(
+            "", f"It is not JSON: {error.msg.removesuffix(' at')}.", error.lineno, error.colno
+        )
         raise DraftInvalid([fault]) from None
     except (RecursionError, ValueError) as error:
         raise DraftInvalid([DraftFault("", f"It is not JSON: {error}.")]) from None
