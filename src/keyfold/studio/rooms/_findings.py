@@ -25,7 +25,9 @@ def profile_once(workspace: Workspace, subject: StudioTable) -> TableProfile:
     def make() -> TableProfile:
         return profile_table(table, find_sample(table), read_workload(table))
 
-    return cache.find((table.name, "examples"), make, is_current=lambda found: found.table is table)
+    return cache.find(
+        (table.name, "examples", 0), make, is_current=lambda found: found.table is table
+    )
 
 
 def review_once(workspace: Workspace, subject: StudioTable) -> Review:
