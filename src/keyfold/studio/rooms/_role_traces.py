@@ -10,8 +10,8 @@ from typing import Any
 
 from keyfold.errors import PrincipalInvalid
 from keyfold.model import Table
-from keyfold.policy import Access, Guard, Right, Role
-from keyfold.policy._rules import Grant, rules_of
+from keyfold.policy import OWN_START, Access, Guard, Right, Role
+from keyfold.policy._rules import Grant, PartitionMatch, rules_of
 from keyfold.policy.accesses import read_accesses
 from keyfold.studio._problems import StudioProblem
 from keyfold.studio._shown_keys import split_key
@@ -150,8 +150,10 @@ def _trace_partition(
     assert access.partition is not None
     rules, role = guard.rules, guard.role
     text = access.partition[0].get("S")
-    match = None if text is None else rules.find(text)
-    grant: Grant | None = rules.otherwise if match is None else match.grant
+    match = _find_match(guard, text)
+    is_reserved = text is not None and text.startswith(OWN_START)
+    rest = None if is_reserved else rules.otherwise
+    grant: Grant | None = rest if match is None else match.grant
     area = "" if grant is None else grant.parts[0][0]
     yield _check(
         "Key",
@@ -159,7 +161,11 @@ def _trace_partition(
         text=str(next(iter(access.partition[0].values()))),
         pieces=_split(table, area, text),
         area=area if area in table.layout.areas else "",
-        note=_describe_area(table, area) if grant is not None else "has the form of no shard",
+        note=_describe_area(table, area)
+        if grant is not None
+        else "is reserved for Keyfold's own items"
+        if is_reserved
+        else "has the form of no shard",
     )
     if grant is None:
         return
@@ -179,6 +185,21 @@ def _trace_partition(
     else:
         yield _check("Tenant", note=f"{area} is shared by all")
     yield from _trace_rest(guard, access, grant.rights, fact)
+
+
+def _find_match(guard: Guard, text: str | None) -> PartitionMatch | None:
+    """Return the area of a partition in the order of the guard: the tenant's own ones first."""
+    if text is None:
+        return None
+    rules = guard.rules
+    for own in rules.own:
+        if guard.tenant is not None and own.render(guard.tenant) == text:
+            return PartitionMatch(own.grant, guard.tenant)
+    if text in rules.exact:
+        return PartitionMatch(rules.exact[text], None)
+    if text.startswith(OWN_START):
+        return None if rules.everything is None else PartitionMatch(rules.everything, None)
+    return rules.find(text)
 
 
 def _trace_rest(

@@ -171,10 +171,12 @@ class TrialTable:
         self, pattern: Pattern[..., Any], entities: Sequence[Entity]
     ) -> tuple[Mapping[str, Any] | None, bool]:
         """Return arguments with which a pattern runs as the administrator, and whether it finds something."""
-        profile = profile_pattern(self._scratch, pattern, entities, PatternUse())
-        if profile.runs:
-            return profile.runs[0].arguments, profile.runs[0].returned > 0
-        with suppress(Exception):  # the function is a user's, and may raise anything
+        # The function is a user's, and may raise anything.
+        with suppress(Exception):
+            profile = profile_pattern(self._scratch, pattern, entities, PatternUse())
+            if profile.runs:
+                return profile.runs[0].arguments, profile.runs[0].returned > 0
+        with suppress(Exception):
             arguments = ArgumentFinder(pattern, {}).from_example()
             pattern(**arguments)
             return arguments, False
@@ -206,15 +208,7 @@ class TrialTable:
                 return _Attempt(None, found=False, operations=operations)
             refusal = Refusal(settings.denied, error.fact, len(operations) + 1, settings.unique)
             return _Attempt(refusal, found=False, operations=operations)
-        except (
-            KeyfoldError,
-            ValidationError,
-            ArithmeticError,
-            AttributeError,
-            TypeError,
-            ValueError,
-            LookupError,
-        ):
+        except Exception:  # noqa: BLE001 - the function is a user's, and may raise anything
             # It passed all checks up to here.
             operations = tuple(call.operation for call in scratch.take_calls())
             return _Attempt(None, found=False, operations=operations)
