@@ -27,6 +27,7 @@ function Forecast({ here, cost, source, setSource, prices, setPrices, isMeasurin
         ${cost.extras.map((each) => html`<div><dt>${each.name}</dt><dd class="num">${showUsd(each.usd)}</dd></div>`)}
         ${cost.growth.filter((each) => each.gigabytes > cost.gigabytes * 1.0001).map((each) => html`<div><dt>in ${each.month} months, on demand</dt><dd class="num">${showUsd(each.month_usd)}</dd></div>`)}
       </dl>
+      <p class="narrow-only"><button type="button" class="btn" onClick=${() => document.querySelector(".uses").scrollIntoView()}>Change the workload</button></p>
       <${PriceSource} cost=${cost} prices=${prices} setPrices=${setPrices} />
     </section>
     <${Patterns} cost=${cost} />
