@@ -82,7 +82,7 @@ def query_ranges(
     """Read partitions: the first cards of each, then as much more as the bounds allow."""
     page = BandPage("keys")
     for each in ranges:
-        band = Band(each, is_matching=bool(wanted.tests or wanted.only))
+        band = Band(each, is_matching=each.sort is not None)
         try:
             read = reader.query(each, limit=CARDS)
         except AccessDenied as error:
@@ -146,6 +146,7 @@ def _extend(
     page.read += len(items)
     kept = [each for each in items if wanted.is_empty or wanted.accepts(reader.table, each)]
     band.items += kept
+    band.is_matching = band.is_matching or len(kept) < len(items)
 
 
 def _is_empty(band: Band) -> bool:
