@@ -93,8 +93,8 @@ def _say_always(table: Table, schema: EntitySchema, index: Index) -> str:
 
 def _say_when(needed: Sequence[Sequence[str]]) -> str:
     """Return when an item is in an index: `when id and tp are set`."""
-    listed = [f"{_join(each)} {'is' if len(each) == 1 else 'are'}" for each in needed]
-    return f"when {', or '.join(listed)} set"
+    listed = [f"{_join(each)} {'is' if len(each) == 1 else 'are'} set" for each in needed]
+    return f"when {', or '.join(listed)}"
 
 
 def _say_fixed(schema: EntitySchema, names: Sequence[str]) -> str:

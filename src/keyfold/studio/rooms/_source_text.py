@@ -118,6 +118,8 @@ def split_words(lines: Sequence[str]) -> list[list[tuple[str, str]]]:
     >>> split_words(["x = 'a'  # why"])
     [[('', 'x = '), ('s', "'a'"), ('', '  '), ('c', '# why')]]
     """
+    if not lines:
+        return []
     plain = [[("", line)] if line else [] for line in lines]
     text = textwrap.dedent("\n".join(lines))
     shown = text.split("\n")
@@ -130,7 +132,7 @@ def split_words(lines: Sequence[str]) -> list[list[tuple[str, str]]]:
         kind = _kind_of(token, tokens[number - 1] if number else None)
         if kind:
             _mark(marks, shown, token, kind)
-    dedented = len(lines[0]) - len(shown[0]) if lines else 0
+    dedented = len(lines[0]) - len(shown[0])
     return [
         _cut(line, found, " " * dedented if line else "")
         for line, found in zip(shown, marks, strict=True)
