@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import floor
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from keyfold.errors import (
@@ -67,7 +68,8 @@ class TailRound(NamedTuple):
 class StreamTail:
     """Reads the stream `arn` of a table, shard by shard, parents before children.
 
-    `positions` are the last records that were seen, by shard: reading goes on after them.
+    `positions` are the last records that were seen, by shard: reading goes on after them. Records from
+    before `since`, in seconds since 1970, are passed over.
     """
 
     def __init__(
@@ -78,8 +80,11 @@ class StreamTail:
         *,
         start: TailStart = "latest",
         positions: Mapping[str, str] | None = None,
+        since: float = 0,
     ) -> None:
         self._executor, self._table, self._arn = executor, table, arn
+        # Records have whole seconds.
+        self._since = floor(since)
         self._shards: dict[str, TailShard] = {}
         self._quiet = 0
         # Whether a shard has ended, so that it may have children now.
@@ -127,7 +132,8 @@ class StreamTail:
             request = {"ShardIterator": shard.iterator, "Limit": _PAGE}
             response = self._executor.execute("GetRecords", request)
         except ExpiredIteratorException:
-            shard.iterator = None
+            # What the end was is known by the iterator alone, or else by the time.
+            shard.iterator, shard.at_end = None, False
             return [], lost
         except TrimmedDataAccessException:
             shard.iterator, shard.after, shard.at_end = None, None, False
@@ -144,7 +150,7 @@ class StreamTail:
         shard.iterator = response.get("NextShardIterator")
         if shard.iterator is None:
             shard.is_done = self._is_stale = True
-        return records, lost
+        return [each for each in records if each.at.timestamp() >= self._since], lost
 
     def _open(self, shard: TailShard) -> bool:
         """Get an iterator of a shard; return whether records before it were lost."""

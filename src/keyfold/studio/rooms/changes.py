@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from math import floor
 from typing import Any
 
 from keyfold.errors import AccessDenied, ResourceNotFoundException
@@ -103,9 +102,10 @@ def tail_changes(call: StudioCall) -> Iterator[Mapping[str, Any] | None]:
     if call.body.optional_text("stream") not in (None, stream.label):
         known = {}
     # A tail that goes on after a lost connection shows nothing that is older than its beginning.
-    since = call.body.number("since", least=0, most=1e12, default=0)
-    start: TailStart = "oldest" if since else _read_start(call)
-    tail = StreamTail(executor, table, stream.arn, start=start, positions=known)
+    resumed = call.body.number("since", least=0, most=1e12, default=0)
+    start: TailStart = "oldest" if resumed else _read_start(call)
+    since = resumed or (call.now if start == "latest" else 0)
+    tail = StreamTail(executor, table, stream.arn, start=start, positions=known, since=since)
     yield {"type": "started", "stream": stream.label, "now": call.now}
     while True:
         found = tail.read()
@@ -113,7 +113,7 @@ def tail_changes(call: StudioCall) -> Iterator[Mapping[str, Any] | None]:
             yield {"type": "gap"}
         for shard, record in found.records:
             shown = show_change(table, record, now=call.now, guard=guard)
-            if shown is not None and record.at.timestamp() >= floor(since):
+            if shown is not None:
                 yield {"type": "change", "shard": shard, "change": shown}
         if not found.records:
             yield None
