@@ -16,12 +16,13 @@ function factsOf(table) {
 function makeFacts(table, entity) {
   const [partition, sort] = entity.keys;
   const parent = table.entities.find((other) => other !== entity && sort && other.keys[1] && other.keys[0].text === partition.text && other.keys[1].pieces.some((piece) => piece.part) && sort.text !== other.keys[1].text && sort.text.startsWith(other.keys[1].text));
+  const inKey = new Set(entity.keys.flatMap((key) => key.pieces.map((piece) => piece.part)));
   const indexed = new Set(table.indexes.flatMap((index) => [...index.key.partition, ...index.key.sort]));
   return {
     parent: parent?.name ?? null,
     parentPieces: parent ? parent.keys[1].pieces.length : 0,
     // Fields that cards leave out: parts of the key, the expiry, and those with one value only.
-    quiet: new Set(entity.fields.filter((field) => field.attribute === null || field.attribute === table.ttl || isConstant(field)).map((field) => field.name)),
+    quiet: new Set(entity.fields.filter((field) => field.attribute === null || inKey.has(field.name) || field.attribute === table.ttl || isConstant(field)).map((field) => field.name)),
     // Fields that decide whether an item is in an index.
     keyed: new Set(entity.fields.filter((field) => indexed.has(field.attribute)).map((field) => field.name)),
   };
