@@ -3,7 +3,7 @@
 An application runs in its own process, on uvicorn: `python -m benchmarks._service_apps NAME DATABASE`
 prints its port. Those written by hand have the paths and the results of ours. They are written as an
 experienced developer would who wants them fast: one client, and no read more than is needed. They know
-how many lines an order has, so one call reads the last orders; ours does not, and makes two.
+how many lines an order has, so one call reads the last orders. Ours learns it from the first page.
 """
 
 # pyright: basic
