@@ -78,7 +78,7 @@ export function ItemsRoom({ table, here, principal, opened }) {
       y: [() => shown && copyText(shown.title).then((done) => say(done ? `Copied ${shown.title}` : "The browser refused to copy")), "copy the key"],
       Y: [() => copyText(location.href).then((done) => say(done ? "Copied a link to this view" : "The browser refused to copy")), "copy a link to this view"],
       e: [() => shown && !opened.readOnly && navigate(address({ room: "edit", query: { at: writeItemKey(shown.item.key) } })), "edit the item"],
-      Escape: [() => (model.isLoading && model.isSlow ? model.cancel() : at ? close() : false), "close the item, or cancel"],
+      Escape: [() => (document.querySelector("dialog[open]") ? false : model.isLoading && model.isSlow ? model.cancel() : at ? close() : false), "close the item, or cancel"],
     },
     [shown, index, here, model.isLoading, model.isSlow],
   );
@@ -107,5 +107,5 @@ export function ItemsRoom({ table, here, principal, opened }) {
     </div>
     <p class="sr" role="status">${said || (model.isLoading ? "" : `${model.bands.length} partitions loaded`)}</p>
     ${said && html`<p class="said" aria-hidden="true">${said}</p>`}
-    ${isChoosing && html`<${Dialog} title="Follow a reference" onClose=${() => setChoosing(false)}><ul class="menu">${shown.references.map((each) => html`<li><a href=${addressOf(table, each)} onClick=${(event) => follow(event, each)}><${Mark} entity=${findEntity(table, each.entity)} /> <span class="grow clip">${describeReference(each)}</span> <span class="faint mono clip">${each.label}</span></a></li>`)}</ul><//>`}`;
+    ${isChoosing && shown && html`<${Dialog} title="Follow a reference" onClose=${() => setChoosing(false)}><ul class="menu">${shown.references.map((each) => html`<li><a href=${addressOf(table, each)} onClick=${(event) => follow(event, each)}><${Mark} entity=${findEntity(table, each.entity)} /> <span class="grow clip">${describeReference(each)}</span> <span class="faint mono clip">${each.label}</span></a></li>`)}</ul><//>`}`;
 }

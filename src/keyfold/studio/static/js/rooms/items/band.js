@@ -17,6 +17,11 @@ export function cardId(number, column) {
   return `card-${number}-${column}`;
 }
 
+/** Return the column of the focused card, which moves when cards come or go before it. */
+export function columnOf(focus, band) {
+  return focus.column + (focus.bandRound === band.round ? band.added - focus.added : 0);
+}
+
 export function Band({ table, index, band, number, style, at, focus, isFolded, isNarrow, actions, onFold, onOpen, onFocus }) {
   return html`<section class="band fixed${isFolded ? " folded" : ""}${band.denied ? " denied" : ""}" style=${style} aria-label=${`partition ${band.keys.map((key) => key.text).join(", ")}`}>
     <${Header} band=${band} index=${index} isFolded=${isFolded} isNarrow=${isNarrow} onFold=${onFold} onCount=${() => actions.bars(band.id)} />
@@ -47,7 +52,8 @@ function Strip({ table, band, number, at, focus, isFolded, actions, onOpen, onFo
   const offsets = useMemo(() => sumUp(cards.length, (each) => (isChild(table, cards[each]) ? CHILD_WIDTH : CARD_WIDTH) + GAP), [cards, table]);
   const width = offsets.at(-1) + (band.cursor || band.isDropped ? MORE_WIDTH : 0);
   const [first, last] = findWindow(offsets, view.start, view.start + view.size, EXTRA_CARDS);
-  const focused = focus && focus.column < cards.length ? focus.column : null;
+  const column = focus ? columnOf(focus, band) : null;
+  const focused = column !== null && column >= 0 && column < cards.length ? column : null;
   const shown = [];
   for (let each = first; each < last; each += 1) shown.push(each);
   if (focused !== null && (focused < first || focused >= last)) shown.push(focused);
@@ -57,16 +63,15 @@ function Strip({ table, band, number, at, focus, isFolded, actions, onOpen, onFo
     if (band.isDropped || (band.cursor && !band.error && cards.length && view.start && view.start + view.size > 0.8 * width)) actions.next(band.id);
     else if (band.before && view.size && view.start < view.size / 2) actions.previous(band.id);
   }, [view.start, view.size, cards, band.isDropped, isFolded]);
-  // Cards that came before the visible ones must not move these.
-  const seen = useRef({ added: 0 });
+  // Cards that come or go before the visible ones must not move these.
+  const seen = useRef({ added: 0, round: 0, offsets });
   useLayoutEffect(() => {
-    const added = band.added ?? 0;
-    if (scroller.current && added !== seen.current.added) {
-      const many = added - seen.current.added;
-      if (many > 0) scroller.current.scrollLeft += offsets[Math.min(many, cards.length)];
-      seen.current.added = added;
-    }
-  }, [band.added]);
+    const old = seen.current;
+    const many = band.round === old.round ? band.added - old.added : 0;
+    if (scroller.current && many > 0) scroller.current.scrollLeft += offsets[Math.min(many, cards.length)];
+    if (scroller.current && many < 0) scroller.current.scrollLeft -= old.offsets[Math.min(-many, old.offsets.length - 1)];
+    seen.current = { added: band.added, round: band.round, offsets };
+  }, [band.added, band.round, offsets]);
   // The current card comes into view once.
   const wanted = at ? cards.findIndex((each) => isSameKey(each.key, at)) : -1;
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
 // All bands of a view, of which only the visible ones are mounted. One tab stop; arrows move.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../html.js";
 import { isSameKey } from "../../parts/itemkey.js";
-import { Band, cardId } from "./band.js";
+import { Band, cardId, columnOf } from "./band.js";
 import { findWindow, sumUp, useScroll } from "./windowing.js";
 
 const EXTRA_BANDS = 4;
@@ -16,7 +16,15 @@ export function BandList({ table, index, model, pane, at, isNarrow, canGoOn, onO
   const list = useRef(null);
   const view = useScroll(pane);
   const [folded, setFolded] = useState(() => new Set());
-  const [focus, setFocus] = useState({ number: 0, column: 0, round: 0 });
+  const [focus, setPlace] = useState({ number: 0, column: 0, round: 0 });
+  // A column is that of the cards which the band has now.
+  const setFocus = (change) =>
+    setPlace((old) => {
+      const next = typeof change === "function" ? change(old) : change;
+      if (next === old) return old;
+      const band = model.now()[next.number];
+      return { ...next, column: Math.max(0, Math.min(next.column, (band?.cards.length ?? 1) - 1)), added: band?.added ?? 0, bandRound: band?.round ?? 0 };
+    });
   const heights = isNarrow ? NARROW_HEIGHTS : HEIGHTS;
   const offsets = useMemo(() => sumUp(bands.length, (each) => heights[bands[each].denied ? "denied" : folded.has(bands[each].id) ? "folded" : "open"]), [bands.length, folded, heights, model.round]);
   const top = list.current?.offsetTop ?? 0;
@@ -45,13 +53,14 @@ export function BandList({ table, index, model, pane, at, isNarrow, canGoOn, onO
 
   // Focus follows the arrows after the card is mounted.
   useLayoutEffect(() => {
-    if (focus.round) document.getElementById(cardId(focus.number, focus.column))?.focus({ preventScroll: true });
-  }, [focus]);
+    const band = bands[focus.number];
+    const held = document.activeElement;
+    if (focus.round && band && (held === document.body || list.current.contains(held))) document.getElementById(cardId(focus.number, columnOf(focus, band)))?.focus({ preventScroll: true });
+  }, [focus, bands]);
   const go = (number, column) => {
     if (number < 0 || number >= bands.length) return;
-    const most = bands[number].cards.length - 1;
     scrollTo(pane.current, top + offsets[number], top + offsets[number + 1]);
-    setFocus((old) => ({ number, column: Math.max(0, Math.min(column, most)), round: old.round + 1 }));
+    setFocus((old) => ({ number, column, round: old.round + 1 }));
   };
   const skip = (number, step) => {
     let next = number + step;
@@ -64,7 +73,8 @@ export function BandList({ table, index, model, pane, at, isNarrow, canGoOn, onO
   };
   const press = async (event) => {
     if (!event.target.classList?.contains("card") || event.ctrlKey || event.altKey || event.metaKey) return;
-    const { number, column } = focus;
+    const { number } = focus;
+    const column = columnOf(focus, bands[number]);
     const moves = {
       ArrowRight: () => go(number, column + 1),
       ArrowLeft: () => go(number, column - 1),
@@ -83,15 +93,10 @@ export function BandList({ table, index, model, pane, at, isNarrow, canGoOn, onO
     if (event.key === "ArrowRight" && column >= bands[number].cards.length - 8 && bands[number].cursor) model.next(bands[number].id);
     await move();
   };
-  useEffect(() => {
-    const band = bands[focus.number];
-    if (band && focus.column >= band.cards.length && band.cards.length) setFocus((old) => ({ ...old, column: band.cards.length - 1 }));
-  }, [focus.column, bands]);
-
   const fold = (id) => setFolded((old) => (old.has(id) ? new Set([...old].filter((each) => each !== id)) : new Set([...old, id])));
   return html`<div class="bandlist" ref=${list} style=${{ height: `${offsets.at(-1)}px` }} onKeyDown=${press} data-loaded=${bands.length}>
     ${shown.map((each) => html`<${Band} key=${bands[each].id} table=${table} index=${index} band=${bands[each]} number=${each} style=${{ top: `${offsets[each]}px`, height: `${offsets[each + 1] - offsets[each]}px` }} at=${each === wanted ? at : null} focus=${each === focus.number ? focus : null} isFolded=${folded.has(bands[each].id)} isNarrow=${isNarrow} actions=${model} onFold=${() => fold(bands[each].id)}
-      onOpen=${(item, column) => { setFocus((old) => ({ number: each, column, round: old.round })); onOpen(item); }} onFocus=${(column) => setFocus((old) => (old.number === each && old.column === column ? old : { number: each, column, round: 0 }))} />`)}
+      onOpen=${(item, column) => { setFocus((old) => ({ number: each, column, round: old.round })); onOpen(item); }} onFocus=${(column) => setFocus((old) => (old.number === each && columnOf(old, bands[each]) === column ? old : { number: each, column, round: 0 }))} />`)}
   </div>`;
 }
 

@@ -20,8 +20,14 @@ export function positionOf(card) {
   return { ...card.place, ...card.key };
 }
 
+// `added` counts the cards that came before the first ones, less those that were let go there.
 function prepare(band) {
-  return { ...band, id: nameBand(band), before: null, offset: 0, isLoading: false, error: null };
+  return { ...band, id: nameBand(band), before: null, offset: 0, added: 0, round: 0, isLoading: false, error: null };
+}
+
+/** Return what changes when a band shows another part of its partition. */
+function replaceCards(band, result, before, offset) {
+  return { cards: result.cards, cursor: result.cursor, before, offset, added: 0, round: band.round + 1, isDropped: false };
 }
 
 /** Return the bands of a request, and functions that load more of them. */
@@ -49,7 +55,7 @@ export function useBands(request) {
     const timer = setTimeout(() => change((old) => ({ ...old, isSlow: true })), PATIENCE);
     try {
       const answer = await act("items/page", cursor ? { ...request, near: undefined, cursor } : request, { signal: aborting.signal });
-      change((old) => (cursor ? addPage(old, answer) : { ...EMPTY, ...readPage(answer), isLoading: false, round: old.round + 1 }));
+      change((old) => (cursor ? addPage(old, answer) : { ...EMPTY, ...readPage(answer), through: request.through, isLoading: false, round: old.round + 1 }));
     } catch (error) {
       if (error.name !== "AbortError") change((old) => ({ ...old, error, isLoading: false }));
       else if (flight.current === aborting) change((old) => ({ ...old, isLoading: false, wasCancelled: true }));
@@ -89,15 +95,19 @@ export function useBands(request) {
   };
   const bandOf = (id) => current.current.bands.find((each) => each.id === id);
 
+  // Bands of another index have other keys: they do not stay while these are loaded.
+  const isOfRequest = state.through === request.through;
   return {
-    ...state,
+    ...(isOfRequest ? state : { ...EMPTY, isSlow: state.isSlow, error: state.error, isLoading: state.isLoading }),
     more,
     cancel,
     reload,
+    /** Return the bands as they are now, which the next rendering shows. */
+    now: () => current.current.bands,
     /** Load the cards after those of a band. */
     next: (id) => {
       const band = bandOf(id);
-      if (band?.isDropped) return loadBand(id, {}, (each, result) => ({ cards: result.cards, cursor: result.cursor, before: null, offset: 0, isDropped: false }));
+      if (band?.isDropped) return loadBand(id, {}, (each, result) => replaceCards(each, result, null, 0));
       return band?.cursor ? loadBand(id, { start: band.cursor }, addAfter) : undefined;
     },
     /** Load the cards before those of a band. */
@@ -106,13 +116,13 @@ export function useBands(request) {
       return band?.before ? loadBand(id, { start: band.before, backwards: true }, addBefore) : undefined;
     },
     /** Show the end of a band. */
-    last: (id) => loadBand(id, { backwards: true }, (each, result) => ({ cards: result.cards, cursor: null, before: result.cursor && positionOf(result.cards[0]), offset: each.complete ? each.count - result.cards.length : null })),
+    last: (id) => loadBand(id, { backwards: true }, (each, result) => replaceCards(each, { ...result, cursor: null }, result.cursor && positionOf(result.cards[0]), each.complete ? each.count - result.cards.length : null)),
     /** Show the beginning of a band again. */
-    first: (id) => loadBand(id, {}, (each, result) => ({ cards: result.cards, cursor: result.cursor, before: null, offset: 0 })),
+    first: (id) => loadBand(id, {}, (each, result) => replaceCards(each, result, null, 0)),
     /** Show a band from a position of its barcode on. */
-    jump: (id, start, offset) => loadBand(id, { start: start ?? undefined }, (each, result) => ({ cards: result.cards, cursor: result.cursor, before: start && positionOf(result.cards[0]), offset })),
+    jump: (id, start, offset) => loadBand(id, { start: start ?? undefined }, (each, result) => replaceCards(each, result, start && positionOf(result.cards[0]), offset)),
     /** Show an item of a band, and its neighbours. */
-    around: (id, position) => loadBand(id, { start: position, around: true }, (each, result) => ({ cards: result.cards, cursor: result.cursor, before: result.before, offset: null })),
+    around: (id, position) => loadBand(id, { start: position, around: true }, (each, result) => replaceCards(each, result, result.before, null)),
     /** Read the ticks of a band that is longer than what was read. */
     bars: (id) => loadBand(id, { bars: true }, (each, { ticks, each: step, starts, count, complete, bytes }) => ({ ticks, each: step, starts, count, complete, bytes, hasBars: true })),
     /** Let go of the cards of bands that are far from these. */
@@ -148,7 +158,7 @@ function addAfter(band, result) {
   const cards = [...band.cards, ...result.cards];
   const extra = Math.max(0, cards.length - KEPT_CARDS);
   const kept = cards.slice(extra);
-  return { cards: kept, cursor: result.cursor, before: extra ? positionOf(kept[0]) : band.before, offset: band.offset === null ? null : band.offset + extra };
+  return { cards: kept, cursor: result.cursor, before: extra ? positionOf(kept[0]) : band.before, offset: band.offset === null ? null : band.offset + extra, added: band.added - extra };
 }
 
 function addBefore(band, result) {
@@ -159,6 +169,6 @@ function addBefore(band, result) {
     before: result.cursor && positionOf(kept[0]),
     cursor: kept.length < cards.length ? positionOf(kept.at(-1)) : band.cursor,
     offset: band.offset === null ? null : Math.max(0, band.offset - result.cards.length),
-    added: (band.added ?? 0) + result.cards.length,
+    added: band.added + result.cards.length,
   };
 }
