@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -32,7 +33,7 @@ from keyfold.store._own_items import is_own_item
 from keyfold.studio._bodies import StudioBody
 from keyfold.studio._problems import StudioProblem, describe_problem
 from keyfold.studio._shown_items import find_entity
-from keyfold.transfer._json_items import parse_exactly
+from keyfold.transfer._json_items import NumberText, parse_exactly
 from keyfold.values import AttributeValue, Item, normalise_item, normalise_value, restore_binaries
 
 # Before the name of an attribute that the entity does not declare, in errors.
@@ -123,7 +124,9 @@ def read_typed(
         raise DraftInvalid([_fault_of(schema, error)]) from None
     # Exactly as they were typed.
     item |= added
-    if before is not None:
+    if before is None and schema.version_field is not None:
+        item[schema.version_field.stored] = {"N": "1"}
+    elif before is not None:
         # A default that is not stored yet stays so.
         unset = [each.stored for name, each in schema.fields.items() if name not in stored]
         for name in unset:
@@ -259,7 +262,7 @@ def parse_raw(text: str) -> Item:
     faults: list[DraftFault] = []
     for name, value in cast("dict[str, Any]", read).items():
         try:
-            item |= normalise_item({name: value})[0]
+            item |= normalise_item({name: _refuse_numbers(value)})[0]
         except (ServiceError, RecursionError) as error:
             message = (
                 error.message if isinstance(error, ServiceError) else "It is nested too deeply."
@@ -270,6 +273,20 @@ def parse_raw(text: str) -> Item:
     if faults:
         raise DraftInvalid(faults)
     return item
+
+
+def _refuse_numbers(value: Any) -> Any:
+    """Return a JSON value in which numbers are no texts, so that none is taken for one."""
+    match value:
+        case NumberText():
+            return Decimal(value)
+        case dict():
+            members = cast("dict[str, Any]", value)
+            return {name: _refuse_numbers(each) for name, each in members.items()}
+        case list():
+            return [_refuse_numbers(each) for each in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def _find_name(text: str, name: str) -> tuple[int | None, int | None]:

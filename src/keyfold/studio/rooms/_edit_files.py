@@ -23,12 +23,12 @@ from keyfold.studio.rooms._edit_filters import choose_items, find_schema
 from keyfold.studio.rooms._edit_plans import count_units, key_of, plan_edit, read_time
 from keyfold.studio.rooms._edit_reads import read_item
 from keyfold.studio.rooms._edit_writes import carry_out
-from keyfold.transfer._cells import OTHER, from_cells, list_columns, to_cells
+from keyfold.transfer._cells import from_cells, list_columns, to_cells
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._json_items import ItemReader
+from keyfold.transfer._json_items import ItemReader, parse_exactly, unwrap
 from keyfold.transfer._json_sources import to_line
 from keyfold.transfer._renewals import renew_item
-from keyfold.values import Item
+from keyfold.values import Item, restore_binaries
 
 # In one request: each item is read, and written on its own.
 _MOST_ROWS = 200
@@ -189,7 +189,10 @@ def _read_lines(
             yield FileRow(line, None, "it is one of Keyfold's own items", each)
             continue
         try:
-            name, item = renew_item(call.table, found)
+            item = found
+            if _is_plain(each, call.table.key.partition[0]):
+                _, item = renew_item(call.table, found)
+            name = call.table.find_schema(restore_binaries(item)).name
         except (ItemMismatch, KeyfoldError) as error:
             yield FileRow(line, None, str(error), each)
             continue
@@ -197,6 +200,12 @@ def _read_lines(
             yield FileRow(line, None, f"it is a {name}, not a {schema.name}", each)
         else:
             yield FileRow(line, item, "", each)
+
+
+def _is_plain(text: str, partition: str) -> bool:
+    """Return whether a line is plain JSON, which has fewer types than DynamoDB's."""
+    read: Any = parse_exactly(text)
+    return not isinstance(unwrap(read, partition).get(partition), dict)
 
 
 def _read_csv(schema: EntitySchema, columns: list[str], text: str, first: int) -> Iterator[FileRow]:
@@ -244,8 +253,9 @@ def read_columns(schema: EntitySchema, header: str) -> list[str]:
         problems.append(f"missing column {', '.join(missing)}, which every {schema.name} needs")
     if twice:
         problems.append(f"column {', '.join(twice)} twice")
-    if not columns or columns == [OTHER] or problems:
-        fact = "; ".join(problems) or f"the first line has to name columns: {', '.join(known)}"
+    if not columns or problems:
+        fact = f"it has to name columns: {', '.join(known)}"
+        fact = "; ".join(problems) if columns else fact
         raise StudioProblem(422, "edit-invalid", f"Line 1: {fact}.", line=1)
     return columns
 

@@ -100,11 +100,8 @@ def plan_edit(
         raise DraftInvalid([DraftFault("", fact)])
     if new is None:
         return edit
-    if before is not None and new is old:
-        if before != after:
-            _set_managed(new, before, after, now)
-    elif before is None and draft.value is not None and new.version_field is not None:
-        after.setdefault(new.version_field.stored, {"N": "1"})
+    if before is not None and new is old and before != after:
+        _set_managed(new, before, after, now)
     return edit
 
 

@@ -109,7 +109,8 @@ def _make_change(call: StudioCall, edit: ItemEdit) -> Write[Any]:
     condition = find_unchanged(call, edit)
     actions = tuple(_list_actions(edit))
     former = {name for each in edit.new.codec.renamed for name in each.former}
-    if edit.old is edit.new and former.isdisjoint(edit.before) and len(actions) <= _MOST_ACTIONS:
+    is_current = former.isdisjoint({*edit.before, *edit.after})
+    if edit.old is edit.new and is_current and len(actions) <= _MOST_ACTIONS:
         schema = edit.new if _counts_version(edit) else _without_version(edit.new)
         key = restore_binaries(edit.key)
         return Update(edit.table, schema, key, {}, actions, condition, returns_nothing=True)
