@@ -52,8 +52,9 @@ def _read_by_key(table: Table, name: str, item: Item) -> Iterator[ExampleStateme
     title = f"the item collection of one {name}"
     yield ExampleStatement(title, _select(table, None, partition))
     sort = table.entities[name].keys[1]
-    start: dict[str, str] = show_template(sort)["pieces"][0]
-    if "part" not in start:
+    pieces: list[dict[str, str]] = show_template(sort)["pieces"]
+    start = pieces[0]
+    if len(pieces) > 1 and "part" not in start:
         prefix = write_value({"S": start["text"]}, most=None)
         condition = f"begins_with({quote_name(sort.attribute)}, {prefix})"
         text = _select(table, None, f"{partition} AND {condition}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from decimal import Decimal, InvalidOperation
+from typing import Any, cast
 
 from keyfold.analysis.heat import plan_heat
-from keyfold.analysis.heat._populations import find_role
+from keyfold.analysis.heat._populations import find_role, partition_names
 from keyfold.engine import TrafficRecord
 from keyfold.model import Table
 from keyfold.studio.rooms._shown_heat import show_label
@@ -60,6 +62,41 @@ def map_traffic(table: Table, records: Sequence[TrafficRecord]) -> dict[str, Any
             for (index, kind, label), entity in ((name, roles[name]),)
         ],
     }
+
+
+def has_keys_of(table: Table, record: TrafficRecord) -> bool:
+    """Return whether all keys of a record could be keys of the table and its indexes."""
+    names = partition_names(table)
+    return all(use.key is None or _is_key(use.key, names.get(use.name, ())) for use in record.uses)
+
+
+def _is_key(key: object, partition: Sequence[str]) -> bool:
+    if not isinstance(key, dict):
+        return False
+    values = cast("dict[str, Any]", key)
+    return values.keys() >= {*partition} and all(_is_scalar(each) for each in values.values())
+
+
+def _is_scalar(value: object) -> bool:
+    """Return whether a value is a text, a number or binary, in DynamoDB's JSON."""
+    if not isinstance(value, dict):
+        return False
+    members = cast("dict[str, Any]", value)
+    if len(members) != 1 or not all(isinstance(each, str) for each in members.values()):
+        return False
+    try:
+        match members:
+            case {"S": _}:
+                return True
+            case {"N": text}:
+                return Decimal(text).is_finite()
+            case {"B": text}:
+                b64decode(text, validate=True)
+                return True
+            case _:
+                return False
+    except (InvalidOperation, ValueError):
+        return False
 
 
 def _find_peaks(seconds: dict[int, float], width: int, columns: int) -> list[float]:

@@ -88,7 +88,8 @@ def list_examples(call: StudioCall) -> dict[str, Any]:
     if call.principal is None:
         request = {"TableName": call.table.name, "Limit": _EXAMPLE_ITEMS}
         items += call.store.execute("Scan", request)["Items"]
-    items += find_sample(call.table).items
+    if not items:
+        items += find_sample(call.table).items
     writes = not call.workspace.read_only
     found = make_examples(call.table, items, writes=writes)
     return {"examples": [each._asdict() for each in found]}

@@ -16,7 +16,7 @@ from keyfold.studio._problems import StudioProblem
 from keyfold.studio.rooms._profiles import describe_database, find_profile
 from keyfold.studio.rooms._shown_costs import show_cost
 from keyfold.studio.rooms._shown_heat import show_heat
-from keyfold.studio.rooms._traffic_maps import MOST_SECONDS, map_traffic
+from keyfold.studio.rooms._traffic_maps import MOST_SECONDS, has_keys_of, map_traffic
 from keyfold.studio.rooms._uses import read_use
 
 _FACTORS = (1.0, 10.0, 100.0)
@@ -62,16 +62,10 @@ def replay(call: StudioCall) -> dict[str, Any]:
     if text is None and not call.body.flag("server"):
         return {"server": has_server}
     name = call.body.optional_text("name") or "the file"
-    try:
-        records = _read_records(call, text, name)
-        report = replay_records(call.table, records, name, factors=_read_factors(call))
-        shown = show_heat(call.table, report)
-        shown["map"] = map_traffic(call.table, records)
-    except (KeyError, AttributeError, TypeError, StopIteration):
-        # Keys that the declared table cannot have.
-        fact = f"its keys are not those of table {call.table.name}"
-        raise TrafficInvalid(name, fact, "Record it again with keyfold serve --record.") from None
-    return {"server": has_server, **shown}
+    records = _read_records(call, text, name)
+    report = replay_records(call.table, records, name, factors=_read_factors(call))
+    shown = show_heat(call.table, report)
+    return {"server": has_server, **shown, "map": map_traffic(call.table, records)}
 
 
 def _read_records(call: StudioCall, text: str | None, name: str) -> list[TrafficRecord]:
@@ -84,6 +78,10 @@ def _read_records(call: StudioCall, text: str | None, name: str) -> list[Traffic
     if own and max(each.at for each in own) - min(each.at for each in own) > MOST_SECONDS:
         fact = f"it is of more than {MOST_SECONDS // 86_400} days"
         raise TrafficInvalid(name, fact, "Cut out the hours that matter.")
+    for each in own:
+        if not has_keys_of(call.table, each):
+            fact = f"the key of a {each.operation} is not one of table {call.table.name}"
+            raise TrafficInvalid(name, fact, "Record it again with keyfold serve --record.")
     return own
 
 

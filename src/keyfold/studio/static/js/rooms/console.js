@@ -20,7 +20,7 @@ const KEPT = 50;
 // A longer statement would make an address that browsers and mails cut.
 const MOST_IN_ADDRESS = 2000;
 
-export function ConsoleRoom({ table, here, opened }) {
+export function ConsoleRoom({ table, here, principal, opened }) {
   const [text, setText] = useState(here.query.sql ?? "");
   const limit = LIMITS.includes(Number(here.query.limit)) ? Number(here.query.limit) : LIMIT;
   const settled = useSettled(text, PAUSE);
@@ -106,7 +106,7 @@ export function ConsoleRoom({ table, here, opened }) {
         ${state.pages.length > 0 && html`<${Result} table=${table} here=${here} state=${state} limit=${limit} onNext=${(token) => read({ statement: state.statement, limit, token, confirmed: state.confirmed })} />`}
       </div>
       <aside class="side" aria-label="Examples and history">
-        <${Examples} onChoose=${choose} />
+        <${Examples} isRole=${principal !== null} onChoose=${choose} />
         <${History} table=${table} history=${history} onChoose=${choose} onClear=${() => setHistory([])} />
       </aside>
     </div>`;
@@ -116,8 +116,9 @@ function isWrite(statement) {
   return /^(insert|update|delete)\b/i.test(statement);
 }
 
-/** For a statement about another table: a link to its console, with the statement. */
+/** For a statement about another table: a link to its console, with the statement. For a denied one: a hint. */
 function elsewhere({ error, failed }, opened) {
+  if (error.isDenied) return html`<p>Statements are a right of their own: a role that may read items need not have it. Items and Patterns show what the role may read.</p>`;
   const name = error.facts?.names;
   if (error.code !== "statement-of-another-table" || !opened.tables.includes(name)) return null;
   return html`<p><button type="button" class="btn" onClick=${() => navigate({ table: name, room: "console", query: { sql: failed, as: undefined } })}>Open it in the console of ${name}</button></p>`;

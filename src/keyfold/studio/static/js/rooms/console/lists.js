@@ -5,9 +5,9 @@ import { Failed, Loading } from "../../parts/states.js";
 import { showExactTime, showTime } from "../../parts/text.js";
 import { Highlighted } from "./editor.js";
 
-export function Examples({ onChoose }) {
+export function Examples({ isRole, onChoose }) {
   const { result, error, isLoading, isSlow } = useAction("console/examples", {});
-  return html`<section class="sec" aria-label="Examples"><h2 class="lbl">Examples <span class="end">with items of this table</span></h2>
+  return html`<section class="sec" aria-label="Examples"><h2 class="lbl">Examples <span class="end">${isRole ? "from the declaration" : "with items of this table"}</span></h2>
     ${error && html`<${Failed} error=${error} />`}
     ${!result && isLoading && html`<${Loading} isSlow=${isSlow} />`}
     ${result && !result.examples.length && html`<p class="dim">The table has no items, and its declaration no examples.</p>`}
