@@ -25,6 +25,11 @@ class StudioBody:
             raise StudioProblem(400, "request-malformed", "The body has to be a JSON object.")
         self._members = cast("dict[str, Any]", members)
 
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """All members, as they were received."""
+        return self._members
+
     def __contains__(self, name: str) -> bool:
         return self._members.get(name) is not None
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from keyfold.designs import market, pantry
 from keyfold.engine import Engine
@@ -890,3 +890,61 @@ def test_an_item_with_a_former_attribute_name_is_edited(room: Room) -> None:
 def test_a_time_of_creation_is_that_of_the_first_write(room: Room) -> None:
     item = _new_task(room)
     assert datetime.fromisoformat(item["created"]["S"]).timestamp() == _NOW
+
+
+# Secrets.
+
+vault = Table("Vault", key=Key("pk"))
+
+
+class Account(Entity, table=vault, key="A#{name}"):
+    """An account with a secret."""
+
+    name: str = part()
+    password: SecretStr
+    hint: str | None = None
+
+
+def test_secrets_are_sealed_kept_and_replaced() -> None:
+    with Engine.open(":memory:") as engine:
+        Store(engine, StoreSettings([vault])).create_table(vault)
+        room = Room(engine, make_workspace(engine, [vault]), [])
+        item: Item = {"pk": {"S": "A#x"}, "password": {"S": 'hunter"2'}}
+        room.put(item, "Vault")
+        opened = room.act("open", table="Vault", key={"pk": {"S": "A#x"}})
+        assert "hunter" not in json.dumps(opened)
+        sealed = opened["item"]["password"]["S"]
+        assert sealed.startswith("keyfold-sealed:")
+        draft = _draft(opened, hint={"S": "none"})
+        preview = room.act("preview", table="Vault", read=opened["item"], draft=draft)
+        assert [each["name"] for each in preview["changes"]] == ["hint"]
+        saved = room.act("save", table="Vault", read=opened["item"], draft=draft)
+        assert "hunter" not in json.dumps(saved)
+
+        def read() -> Item:
+            request = {"TableName": "Vault", "Key": {"pk": {"S": "A#x"}}}
+            return engine.execute("GetItem", request)["Item"]
+
+        assert read() == {**item, "hint": {"S": "none"}}
+        # In the text of a raw item, too.
+        text = json.dumps({**saved["after"], "hint": {"S": "raw"}})
+        saved = room.act(
+            "save", table="Vault", read=saved["after"], draft={"mode": "raw", "text": text}
+        )
+        assert read() == {**item, "hint": {"S": "raw"}}
+        draft = _draft(saved["opened"], password={"S": "tr0ub4dor"})
+        preview = room.act("preview", table="Vault", read=saved["after"], draft=draft)
+        assert "hunter" not in json.dumps(preview)
+        assert "tr0ub4dor" not in json.dumps(preview)
+        replaced = room.act("save", table="Vault", read=saved["after"], draft=draft)
+        assert "tr0ub4dor" not in json.dumps(replaced)
+        assert read()["password"] == {"S": "tr0ub4dor"}
+        room.act("undo", table="Vault", before=replaced["before"], after=replaced["after"])
+        assert read()["password"] == item["password"]
+        late = _draft(replaced["opened"], hint={"S": "late"})
+        stale = room.act("save", table="Vault", read=replaced["after"], draft=late)
+        assert stale["status"] == 409
+        assert "hunter" not in json.dumps(stale)
+        forged = {**opened["item"], "password": {"S": f"{sealed[:-4]}AAA="}}
+        refused = room.act("delete", table="Vault", read=forged)
+        assert refused["error"]["code"] == "edit-sealed"

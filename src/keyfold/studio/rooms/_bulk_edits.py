@@ -30,6 +30,7 @@ from keyfold.studio.rooms._edit_plans import (
     show_entries,
 )
 from keyfold.studio.rooms._edit_reads import read_item, read_key
+from keyfold.studio.rooms._edit_secrets import with_secrets
 from keyfold.studio.rooms._edit_writes import carry_out
 from keyfold.values import Item, restore_binaries
 
@@ -168,6 +169,6 @@ def _show_example(call: StudioCall, edit: ItemEdit) -> dict[str, Any]:
 
 
 ACTIONS: tuple[Action, ...] = (
-    Action("edit/bulk-preview", preview_bulk),
-    Action("edit/bulk", run_bulk, writes=True),
+    Action("edit/bulk-preview", with_secrets(preview_bulk)),
+    Action("edit/bulk", with_secrets(run_bulk), writes=True),
 )

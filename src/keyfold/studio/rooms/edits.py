@@ -24,6 +24,7 @@ from keyfold.studio.rooms._edit_plans import (
     uses_transaction,
 )
 from keyfold.studio.rooms._edit_reads import find_hidden, read_item, read_key
+from keyfold.studio.rooms._edit_secrets import with_secrets
 from keyfold.studio.rooms._edit_writes import carry_out, count_unchecked
 from keyfold.values import Item, item_size_bytes, normalise_item, restore_binaries
 
@@ -233,11 +234,11 @@ def _as_draft(call: StudioCall, item: Mapping[str, Any] | None) -> DraftItem | N
 
 
 ACTIONS: tuple[Action, ...] = (
-    Action("edit/open", open_item),
-    Action("edit/preview", preview),
-    Action("edit/save", save, writes=True),
-    Action("edit/delete", delete, writes=True),
-    Action("edit/undo", undo, writes=True),
+    Action("edit/open", with_secrets(open_item)),
+    Action("edit/preview", with_secrets(preview)),
+    Action("edit/save", with_secrets(save), writes=True),
+    Action("edit/delete", with_secrets(delete), writes=True),
+    Action("edit/undo", with_secrets(undo), writes=True),
     *_bulk_edits.ACTIONS,
     *_edit_files.ACTIONS,
 )

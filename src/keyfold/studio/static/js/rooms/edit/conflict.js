@@ -1,8 +1,8 @@
 // A conflict: somebody changed the item after it was read. Three columns, and a choice for each field.
 import { html, useState } from "../../html.js";
 import { Icon } from "../../parts/icon.js";
-import { Value } from "../../parts/values.js";
 import { isSame } from "./kinds.js";
+import { Shown } from "./review.js";
 
 /** `conflict` is {message, read, now, yours, rows}; `onResolve` gets the values that were chosen, by row name. */
 export function Conflict({ conflict, onResolve, onDiscard, onRecreate }) {
@@ -16,8 +16,8 @@ export function Conflict({ conflict, onResolve, onDiscard, onRecreate }) {
       <thead><tr><th scope="col">field</th><th scope="col">you read</th><th scope="col">now</th><th scope="col">yours</th></tr></thead>
       <tbody>${conflict.rows.map((row) => html`<tr key=${row.name}>
         <th scope="row" class="mono">${row.name}</th>
-        <td class="mono dim"><${Value} value=${row.read} /></td>
-        ${["now", "yours"].map((side) => html`<td class=${chosen[row.name] === side ? "picked" : ""}><label class="row"><input type="radio" name="side-${row.name}" checked=${chosen[row.name] === side} onChange=${() => choose(row.name, side)} aria-label="${row.name}: ${side === "now" ? "take what is stored now" : "keep yours"}" /><span class="mono${isSame(row[side], row.read) ? " dim" : ""}"><${Value} value=${row[side]} /></span></label></td>`)}
+        <td class="mono dim"><${Shown} value=${row.read} /></td>
+        ${["now", "yours"].map((side) => html`<td class=${chosen[row.name] === side ? "picked" : ""}><label class="row"><input type="radio" name="side-${row.name}" checked=${chosen[row.name] === side} onChange=${() => choose(row.name, side)} aria-label="${row.name}: ${side === "now" ? "take what is stored now" : "keep yours"}" /><span class="mono${isSame(row[side], row.read) ? " dim" : ""}"><${Shown} value=${row[side]} /></span></label></td>`)}
       </tr>`)}</tbody></table></div>`}
     <p class="row end-row"><button type="button" class="btn" onClick=${onDiscard}>Discard mine</button>
       ${conflict.now === null ? html`<button type="button" class="btn primary" onClick=${onRecreate}>Create it anew</button>` : html`<button type="button" class="btn primary" onClick=${resolve}>Use these values</button>`}</p>

@@ -44,7 +44,7 @@ function FieldRow({ field, value, errors, isNew, isLocked, onChange }) {
     <div class="fvalue">
       ${isManaged || isLocked
         ? html`<p class="row"><span class="mono">${value === null ? "" : showInline(value)}</span> ${isManaged && html`<span class="dim small">${MANAGED[field.managed]}</span>`}</p>`
-        : html`<${ValueEditor} shape=${field.shape} value=${value} label=${field.name} id=${isSimple ? id : undefined} described=${hint} invalid=${errors.length > 0} placeholder=${placeholder} mayBeEmpty=${!field.key} onFresh=${isNew && field.fresh && !isSame(field.fresh, value) ? () => onChange(field.fresh) : undefined} onChange=${onChange} />`}
+        : html`<${ValueEditor} shape=${field.shape} value=${value} label=${field.name} id=${isSimple ? id : undefined} described=${hint} invalid=${errors.length > 0} placeholder=${placeholder} mayBeEmpty=${!field.key && !field.secret} isSecret=${field.secret} onFresh=${isNew && field.fresh && !isSame(field.fresh, value) ? () => onChange(field.fresh) : undefined} onChange=${onChange} />`}
       <div id=${hint}>
         ${errors.map((each) => html`<p class="err-ink small"><${Icon} name="warn" /> ${each.field === field.name ? "" : `${each.field.slice(field.name.length + 1)}: `}${each.message}</p>`)}
         ${field.description && html`<p class="dim small">${field.description}</p>`}

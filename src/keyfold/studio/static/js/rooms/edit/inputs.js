@@ -3,7 +3,7 @@ import { html, useState } from "../../html.js";
 import { Icon } from "../../parts/icon.js";
 import { showBytes, showExactTime, showTime } from "../../parts/text.js";
 import { unwrap } from "../../parts/values.js";
-import { ANY, KINDS, convert, emptyMember, nameKind } from "./kinds.js";
+import { ANY, KINDS, convert, emptyMember, isSealed, nameKind } from "./kinds.js";
 
 // Longer texts are opened on demand.
 const LONG_TEXT = 20_000;
@@ -11,12 +11,18 @@ const AREA_TEXT = 60;
 
 /** An editor of one value. `shape` is as the server describes it; `onChange` gets the new value, or null. */
 export function ValueEditor({ shape, value, onChange, ...rest }) {
+  if (isSealed(value)) return html`<${SealedValue} label=${rest.label} onChange=${() => onChange(null)} />`;
   const found = value === null ? shape.stored : unwrap(value)[0];
   if (shape.kind === "any" || (found !== shape.stored && shape.stored !== null) || (shape.stored === null && shape.kind !== "choice")) {
     return html`<${AnyEditor} shape=${shape} value=${value} onChange=${onChange} ...${rest} />`;
   }
   const Editor = EDITORS[shape.kind] ?? TextEditor;
   return html`<${Editor} shape=${shape} value=${value} onChange=${onChange} ...${rest} />`;
+}
+
+/** A secret that is stored: it is not shown, and stays unless it is replaced. */
+function SealedValue({ label, onChange }) {
+  return html`<p class="row"><${Icon} name="lock" /> <span class="dim">stored, and not shown</span> <button type="button" class="btn quiet" aria-label="Replace ${label}" onClick=${onChange}>Replace</button></p>`;
 }
 
 function AnyEditor({ shape, value, onChange, label, ...rest }) {
@@ -36,17 +42,17 @@ function AnyEditor({ shape, value, onChange, label, ...rest }) {
 
 const INNER = { S: "text", N: "number", BOOL: "boolean", B: "binary", L: "list", M: "map", SS: "set", NS: "set", BS: "set", NULL: "any" };
 
-function TextEditor({ shape, value, onChange, label, placeholder, described, id, invalid, mayBeEmpty = true, onFresh }) {
+function TextEditor({ shape, value, onChange, label, placeholder, described, id, invalid, mayBeEmpty = true, onFresh, isSecret = false }) {
   const text = value?.S ?? "";
   const [isOpen, setOpen] = useState(text.length <= LONG_TEXT);
   const change = (event) => onChange(event.target.value === "" ? null : { S: event.target.value });
   const common = { id, "aria-label": id ? undefined : label, "aria-describedby": described, "aria-invalid": invalid ? "true" : undefined, placeholder, spellcheck: false };
   if (!isOpen) return html`<p class="cut"><span class="clip mono">${text.slice(0, 200)}</span> <button type="button" class="btn" onClick=${() => setOpen(true)}>Edit ${showBytes(text.length)}</button></p>`;
-  if (text.length > AREA_TEXT || text.includes("\n")) {
+  if (!isSecret && (text.length > AREA_TEXT || text.includes("\n"))) {
     return html`<textarea rows=${Math.min(12, 2 + text.split("\n").length)} value=${text} onInput=${change} ...${common}></textarea>`;
   }
   return html`<span class="row">
-    <span class="field grow"><input value=${text} onInput=${change} ...${common} /></span>
+    <span class="field grow"><input type=${isSecret ? "password" : "text"} autocomplete="off" value=${text} onInput=${change} ...${common} /></span>
     ${shape.kind === "id" && onFresh && html`<button type="button" class="btn" onClick=${onFresh}>New</button>`}
     ${value === null && mayBeEmpty && shape.kind === "text" && html`<button type="button" class="btn quiet empty-text" title="Store a text without characters" onClick=${() => onChange({ S: "" })}>Empty text</button>`}
     ${value?.S === "" && html`<span class="badge">empty text</span><${Unset} label=${label} onClick=${() => onChange(null)} />`}

@@ -16,6 +16,13 @@ export const KINDS = [
 
 export const ANY = { kind: "any", stored: null };
 
+const SEALED = "keyfold-sealed:";
+
+/** Return whether a value is a secret, which the server has sealed. */
+export function isSealed(value) {
+  return value !== null && value !== undefined && String(Object.values(value)[0]).startsWith(SEALED);
+}
+
 /** Return the name of a stored type, such as "set of texts". */
 export function nameKind(kind) {
   return KINDS.find(([each]) => each === kind)?.[1] ?? kind;

@@ -3,8 +3,14 @@ import { html } from "../../html.js";
 import { Icon } from "../../parts/icon.js";
 import { Note } from "../../parts/states.js";
 import { Value } from "../../parts/values.js";
+import { isSealed } from "./kinds.js";
 import { Key } from "../../parts/key.js";
 import { showBytes, showCount, trim } from "../../parts/text.js";
+
+/** A value, unless it is a secret. */
+export function Shown({ value }) {
+  return isSealed(value) ? html`<i class="none">secret</i>` : html`<${Value} value=${value} />`;
+}
 
 /** The fields that change. */
 export function Changes({ changes }) {
@@ -12,8 +18,8 @@ export function Changes({ changes }) {
     <thead><tr><th scope="col">field</th><th scope="col">before</th><th scope="col">after</th></tr></thead>
     <tbody>${changes.map((each) => html`<tr>
       <th scope="row" class="mono">${each.name}${each.by !== "you" ? html` <span class="badge">${each.by}</span>` : ""}</th>
-      <td class="mono${each.before === null ? "" : " del"}"><${Value} value=${each.before} /></td>
-      <td class="mono${each.after === null ? "" : " add"}">${each.after === null ? html`<i class="none">${each.before === null ? "not set" : "removed"}</i>` : html`<b><${Value} value=${each.after} /></b>`}</td>
+      <td class="mono${each.before === null ? "" : " del"}"><${Shown} value=${each.before} /></td>
+      <td class="mono${each.after === null ? "" : " add"}">${each.after === null ? html`<i class="none">${each.before === null ? "not set" : "removed"}</i>` : html`<b><${Shown} value=${each.after} /></b>`}</td>
     </tr>`)}</tbody></table></div>`;
 }
 
