@@ -153,6 +153,9 @@ class StudioApp:
         headers = self._headers(etag=found.tag, cache_control="no-cache")
         if request.headers.get("if-none-match") == found.tag:
             return ServiceResponse(304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers = {**headers, "content-encoding": "gzip", "vary": "accept-encoding"}
+            return ServiceResponse(200, found.compressed, found.content_type, headers)
         return ServiceResponse(200, found.body, found.content_type, headers)
 
     async def _act(self, request: ServiceRequest, name: str) -> ServiceResponse:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import mimetypes
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from keyfold.studio._access import hash_script
@@ -14,13 +16,18 @@ _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css
 _START, _END = '<script type="importmap">', "</script>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StaticFile:
     """A file: its bytes, type and entity tag."""
 
     body: bytes
     content_type: str
     tag: str
+
+    @cached_property
+    def compressed(self) -> bytes:
+        """The file as browsers get it, compressed with gzip."""
+        return gzip.compress(self.body, mtime=0)
 
 
 def read_static_files() -> dict[str, StaticFile]:
