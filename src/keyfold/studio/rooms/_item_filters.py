@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from keyfold.keys import TemplatePart
 from keyfold.model import Table
 from keyfold.model._schemas import EntitySchema
 from keyfold.studio._shown_items import find_entity
@@ -60,9 +61,9 @@ class ItemFilter:
         schema = find_entity(table, item)
         if self.only and (schema is None or schema.name not in self.only):
             return False
-        return all(
-            _passes(each, read_field(schema, item, each.name)) for each in self.tests
-        ) and all(_contains(item, each) for each in self.texts)
+        return all(_accepts(schema, item, each) for each in self.tests) and all(
+            _contains(item, each) for each in self.texts
+        )
 
 
 def parse_filter(table: Table, text: str, only: Sequence[str] = ()) -> ItemFilter:
@@ -108,6 +109,29 @@ def read_field(schema: EntitySchema | None, item: Item, name: str) -> AttributeV
                 if piece.get("part") == name:
                     return {"S": piece["text"]}
     return None
+
+
+def fit_part(part: TemplatePart, text: str) -> str | None:
+    """Return a text as a key has it: with the prefix of a typed id, or with leading zeros.
+
+    None if the part cannot have such a value.
+    """
+    for candidate in (text, f"{part.head}{text}", text.zfill(part.format.width or 0)):
+        if part.format.parse(candidate) is not None:
+            return candidate
+    return None
+
+
+def _accepts(schema: EntitySchema | None, item: Item, test: FieldTest) -> bool:
+    value = read_field(schema, item, test.name)
+    if _passes(test, value):
+        return True
+    if test.operator != "=" or schema is None or value is None:
+        return False
+    templates = [key.template for key in schema.keys if key.template is not None]
+    parts = [part for template in templates for part in template.parts if part.name == test.name]
+    fitted = [fit_part(part, test.value) for part in parts]
+    return any(text is not None and value.get("S") == text for text in fitted)
 
 
 def _split(text: str) -> Iterator[str]:
@@ -156,7 +180,7 @@ def _passes(test: FieldTest, value: AttributeValue | None) -> bool:
     if test.operator == "is not set":
         return value is None
     if value is None:
-        return test.operator == "!="
+        return False
     ((kind, data),) = value.items()
     match test.operator:
         case "=":

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from keyfold.keys import KeyTemplate, TemplatePart
+from keyfold.keys import KeyTemplate
 from keyfold.model import Index, Table
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._schemas import EntitySchema
-from keyfold.studio.rooms._item_filters import ItemFilter
+from keyfold.studio.rooms._item_filters import ItemFilter, fit_part
 from keyfold.studio.rooms._item_reading import PartitionRange, SortOperator
 from keyfold.studio.rooms.overview import key_types
 from keyfold.values import AttributeValue, Item, is_plain_number
@@ -93,17 +93,6 @@ def find_whole_key(table: Table, text: str) -> Item | None:
         partition, found, sort = text.partition(separator)
         if found and partition and sort:
             return {table.key.partition[0]: {"S": partition}, table.key.sort[0]: {"S": sort}}
-    return None
-
-
-def fit_part(part: TemplatePart, text: str) -> str | None:
-    """Return a text as a key has it: with the prefix of a typed id, or with leading zeros.
-
-    None if the part cannot have such a value.
-    """
-    for candidate in (text, f"{part.head}{text}", text.zfill(part.format.width or 0)):
-        if part.format.parse(candidate) is not None:
-            return candidate
     return None
 
 
