@@ -118,7 +118,7 @@ function isWrite(statement) {
 
 /** For a statement about another table: a link to its console, with the statement. For a denied one: a hint. */
 function elsewhere({ error, failed }, opened) {
-  if (error.isDenied) return html`<p>Statements are a right of their own: a role that may read items need not have it. Items and Patterns show what the role may read.</p>`;
+  if (error.isDenied) return html`<p>A role needs <code>operations=["ExecuteStatement"]</code> to run statements. Items and Patterns show what this one may read.</p>`;
   const name = error.facts?.names;
   if (error.code !== "statement-of-another-table" || !opened.tables.includes(name)) return null;
   return html`<p><button type="button" class="btn" onClick=${() => navigate({ table: name, room: "console", query: { sql: failed, as: undefined } })}>Open it in the console of ${name}</button></p>`;
