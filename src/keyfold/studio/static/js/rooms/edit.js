@@ -12,7 +12,11 @@ import { StartView } from "./edit/start.js";
 
 const VIEWS = { bulk: ["Change or delete many", BulkView, true], import: ["Import", ImportView, true], export: ["Export", ExportView, false] };
 
-export function EditRoom({ table, here, principal, opened }) {
+export function EditRoom(props) {
+  return html`<div class="edit-room"><${View} ...${props} /></div>`;
+}
+
+function View({ table, here, principal, opened }) {
   const view = VIEWS[here.rest[0]];
   if (view) return html`<${ManyView} view=${view} table=${table} here=${here} opened=${opened} />`;
   const key = readItemKey(here.query.at, table);
@@ -24,9 +28,9 @@ export function EditRoom({ table, here, principal, opened }) {
   return html`<div class="bar"><h1>Edit</h1>${opened.readOnly && html`<${ReadOnly} />`}</div><${StartView} table=${table} isReadOnly=${opened.readOnly} />`;
 }
 
-function ManyView({ view: [title, View, writes], table, here, opened }) {
+function ManyView({ view: [title, Chosen, writes], table, here, opened }) {
   return html`<div class="bar"><h1>${title}</h1><span class="grow"></span><a class="btn quiet" href=${address({ room: "edit" })}>Back to Edit</a></div>
-    ${writes && opened.readOnly ? html`<${Empty} title="The studio is read-only"><p>It was started with <code>--read-only</code>. Start it without, to change items.</p><//>` : html`<${View} table=${table} here=${here} />`}`;
+    ${writes && opened.readOnly ? html`<${Empty} title="The studio is read-only"><p>It was started with <code>--read-only</code>. Start it without, to change items.</p><//>` : html`<${Chosen} table=${table} here=${here} />`}`;
 }
 
 function ReadOnly() {

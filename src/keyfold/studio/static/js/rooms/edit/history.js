@@ -4,7 +4,7 @@ import { act } from "../../api.js";
 import { Icon } from "../../parts/icon.js";
 import { EntityName, findEntity } from "../../parts/entity.js";
 import { Failed } from "../../parts/states.js";
-import { showCount, showTime } from "../../parts/text.js";
+import { showTime } from "../../parts/text.js";
 import { writeItemKey } from "../../parts/itemkey.js";
 import { address } from "../../router.js";
 
@@ -113,7 +113,6 @@ export function HistoryList({ table, edits, onUndone }) {
   return html`<ul class="history">${edits.map((entry) => html`<li key=${entry.id}>
     <div class="row wrapping">${entry.entity && html`<${EntityName} entity=${findEntity(table, entry.entity)} />`} <span>${entry.what}</span>
       ${entry.items.length === 1 && entry.items[0].after && html`<a class="ref mono clip" href=${address({ room: "edit", query: { at: writeItemKey(keyOf(table, entry.items[0].after)) } })}>${writeItemKey(keyOf(table, entry.items[0].after))}</a>`}
-      ${entry.items.length > 1 && html`<span class="dim">${showCount(entry.items.length, "item")}</span>`}
       <span class="end dim small">${showTime(entry.at / 1000)}</span>
       <button type="button" class="btn" onClick=${() => undo(entry)}><${Icon} name="undo" /> Undo</button></div>
     ${errors[entry.id] && html`<${Failed} error=${errors[entry.id]}><p>It was not undone.</p><//>`}

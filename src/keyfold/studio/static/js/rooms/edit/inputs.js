@@ -1,7 +1,7 @@
 // Editors of values, by their shape. Numbers stay texts, sets stay sets; null means that nothing is stored.
 import { html, useState } from "../../html.js";
 import { Icon } from "../../parts/icon.js";
-import { showBytes, showExactTime, showTime } from "../../parts/text.js";
+import { showBytes, showExactTime } from "../../parts/text.js";
 import { unwrap } from "../../parts/values.js";
 import { ANY, KINDS, convert, emptyMember, isSealed, nameKind } from "./kinds.js";
 
@@ -76,7 +76,7 @@ function SecondsEditor(props) {
   return html`<span class="row wrapping">
     <${NumberEditor} ...${props} />
     <input type="datetime-local" class="input" step="1" aria-label="${label}, as a time in UTC" value=${isTime ? new Date(seconds * 1000).toISOString().slice(0, 19) : ""} onChange=${pick} />
-    ${isTime && html`<span class="dim small" title=${showExactTime(seconds)}>${showTime(seconds)}</span>`}
+    <span class="faint small" title=${isTime ? showExactTime(seconds) : undefined}>UTC</span>
   </span>`;
 }
 
@@ -127,6 +127,11 @@ function SetEditor({ shape, value, onChange, label, id, described }) {
   </div>`;
 }
 
+/** Members that are forms themselves go under their names. */
+function isTall(shape) {
+  return ["model", "list", "map", "set"].includes(shape.members?.kind) ? " stacked" : "";
+}
+
 function ListEditor({ shape, value, onChange, label }) {
   const members = value?.L ?? [];
   const write = (next) => onChange({ L: next });
@@ -137,7 +142,7 @@ function ListEditor({ shape, value, onChange, label }) {
   };
   return html`<div class="nested" role="group" aria-label=${label}>
     ${value === null && html`<p class="none">not set</p>`}
-    ${members.map((each, number) => html`<div class="member" key=${number}>
+    ${members.map((each, number) => html`<div class="member${isTall(shape)}" key=${number}>
       <span class="faint num">${number}</span>
       <div class="grow"><${ValueEditor} shape=${shape.members ?? ANY} value=${each} label="${label} ${number}" onChange=${(next) => write(members.map((old, at) => (at === number ? (next ?? emptyMember(shape.members ?? ANY)) : old)))} /></div>
       ${number > 0 && html`<button type="button" class="iconbtn" aria-label="Move ${label} ${number} up" title="Move up" onClick=${() => move(number, number - 1)}><${Icon} name="down" className="flip" /></button>`}
@@ -158,7 +163,7 @@ function MapEditor({ shape, value, onChange, label }) {
   };
   return html`<div class="nested" role="group" aria-label=${label}>
     ${value === null && html`<p class="none">not set</p>`}
-    ${Object.entries(members).map(([each, held]) => html`<div class="member" key=${each}>
+    ${Object.entries(members).map(([each, held]) => html`<div class="member${isTall(shape)}" key=${each}>
       <span class="mono clip member-name" title=${each} translate="no">${each}</span>
       <div class="grow"><${ValueEditor} shape=${shape.members ?? ANY} value=${held} label="${label} ${each}" onChange=${(next) => write({ ...members, [each]: next ?? emptyMember(shape.members ?? ANY) })} /></div>
       <button type="button" class="iconbtn" aria-label="Remove ${label} ${each}" title="Remove" onClick=${() => write(Object.fromEntries(Object.entries(members).filter(([other]) => other !== each)))}><${Icon} name="trash" /></button>

@@ -14,12 +14,12 @@ export function Shown({ value }) {
 
 /** The fields that change. */
 export function Changes({ changes }) {
-  return html`<div class="scroller" tabindex="0" role="region" aria-label="Fields that change"><table class="t diff">
+  return html`<div class="scroller" tabindex="0" role="region" aria-label="Fields that change"><table class="t changed">
     <thead><tr><th scope="col">field</th><th scope="col">before</th><th scope="col">after</th></tr></thead>
     <tbody>${changes.map((each) => html`<tr>
       <th scope="row" class="mono">${each.name}${each.by !== "you" ? html` <span class="badge">${each.by}</span>` : ""}</th>
-      <td class="mono${each.before === null ? "" : " del"}"><${Shown} value=${each.before} /></td>
-      <td class="mono${each.after === null ? "" : " add"}">${each.after === null ? html`<i class="none">${each.before === null ? "not set" : "removed"}</i>` : html`<b><${Shown} value=${each.after} /></b>`}</td>
+      <td class="mono${each.before === null ? "" : " was"}"><${Shown} value=${each.before} /></td>
+      <td class="mono${each.after === null ? "" : " will"}">${each.after === null ? html`<i class="none">${each.before === null ? "not set" : "removed"}</i>` : html`<b><${Shown} value=${each.after} /></b>`}</td>
     </tr>`)}</tbody></table></div>`;
 }
 

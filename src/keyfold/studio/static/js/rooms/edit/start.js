@@ -1,14 +1,17 @@
 // Where editing begins: find an item, create one, or change many; drafts and the history of this tab.
 import { html, useState } from "../../html.js";
+import { useKeys } from "../../keyboard.js";
 import { address, navigate } from "../../router.js";
 import { Mark } from "../../parts/entity.js";
 import { Icon } from "../../parts/icon.js";
 import { writeItemKey } from "../../parts/itemkey.js";
-import { HistoryList, UndoLine, keepDraft, keyOf, listDrafts, useHistory } from "./history.js";
+import { Failed } from "../../parts/states.js";
+import { HistoryList, UndoLine, keepDraft, keyOf, listDrafts, undoEdit, useHistory } from "./history.js";
 
 export function StartView({ table, isReadOnly }) {
   const [text, setText] = useState("");
   const [, setRound] = useState(0);
+  const [error, setError] = useState(null);
   const edits = useHistory(table.name);
   const drafts = listDrafts(table.name);
   const find = (event) => {
@@ -22,7 +25,14 @@ export function StartView({ table, isReadOnly }) {
   const reopen = (result) => {
     if (result?.after) navigate({ room: "edit", query: { at: writeItemKey(keyOf(table, result.after)) } });
   };
+  const undoLast = () => {
+    if (!edits.length || isReadOnly) return false;
+    undoEdit(edits[0]).then((results) => reopen(results.at(-1))).catch(setError);
+    return true;
+  };
+  useKeys({ "Control+z": [undoLast, "undo the last save"] }, [edits.length, edits[0]?.id]);
   return html`<div class="pane edit-start">
+    ${error && html`<div class="sec"><${Failed} error=${error}><p>It was not undone.</p><//></div>`}
     ${!isReadOnly && html`<div class="undo-place"><${UndoLine} entry=${edits[0]} onUndone=${reopen} /></div>`}
     <section class="sec"><h3>Edit an item</h3>
       <form class="row" onSubmit=${find}><label class="sr" for="find-item">Find an item</label><span class="field grow"><${Icon} name="search" /><input id="find-item" value=${text} placeholder="A key, an id, user = ada" onInput=${(event) => setText(event.target.value)} /></span><button class="btn">Find in Items</button></form>
