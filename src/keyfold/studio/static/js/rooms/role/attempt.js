@@ -51,7 +51,7 @@ function Result({ table, role, ids, result, here }) {
 }
 
 function Trace({ checks }) {
-  return html`<ol class="trace">${checks.map((check) => html`<li class=${check.passes ? "ok" : "bad"}><${Icon} name=${check.passes ? "check" : "x"} label=${check.passes ? "passed" : "failed"} /><div><span class="what">${check.name}</span><span class="said">${check.pieces ? html`<${Pieces} pieces=${check.pieces} />` : check.name === "Right" ? html`<b>${check.text}</b>` : check.text ? html`<code translate="no">${check.text}</code>` : ""}<span class="dim">${check.note}</span></span></div></li>`)}</ol>`;
+  return html`<ol class="trace">${checks.map((check) => html`<li class=${check.passes ? "ok" : "bad"}><${Icon} name=${check.passes ? "check" : "x"} label=${check.passes ? "passed" : "failed"} /><div><span class="what">${check.name}</span><span class="checked">${check.pieces ? html`<${Pieces} pieces=${check.pieces} />` : check.name === "Right" ? html`<b>${check.text}</b>` : check.text ? html`<code translate="no">${check.text}</code>` : ""}${" "}<span class="dim">${check.note}</span></span></div></li>`)}</ol>`;
 }
 
 function Change({ change }) {
