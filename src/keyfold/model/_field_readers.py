@@ -50,12 +50,13 @@ def reader_of(each: StoredField) -> FieldReader:
     kind, convert = ("", None) if codec.decode else _FAST_KINDS.get(codec.kinds, ("", None))
     if convert is decode_number and codec.python is Decimal:
         convert = Decimal
-    make_absent = set[Any] if each.is_set else _make_none if each.accepts_none else None
+    make_absent = set[Any] if each.is_set else make_none if each.accepts_none else None
     return each.stored, each.name, kind, convert, codec.decode or decode_any, make_absent
 
 
-def _make_none() -> None:
-    return None
+def make_none() -> None:
+    """Return the value of a field whose attribute is missing, and which may be None."""
+    return
 
 
 def split_readers(

@@ -28,6 +28,7 @@ from keyfold.model._field_readers import (
     find_recoverable,
     key_matchers_of,
     key_readers_of,
+    make_none,
     reader_of,
     split_readers,
 )
@@ -527,7 +528,7 @@ class EntitySchema:
             value = item.get(attribute)
             if value is None:
                 if make_absent is not None:
-                    raw[name] = make_absent()
+                    raw[name] = None if make_absent is make_none else make_absent()
                 continue
             count += 1
             if kind not in value:

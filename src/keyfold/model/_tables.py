@@ -138,6 +138,8 @@ class Table:
         self._is_checked = False
         # For each entity, the others that can have its keys, once that was asked for.
         self._sharing: dict[str, tuple[EntitySchema, ...]] = {}
+        # By entity, another one that was found among its items: the next page often has the same.
+        self.neighbours: dict[str, EntitySchema] = {}
         # Whether the table has guard items, which keep the values of unique fields unique.
         self.has_guards = False
         # Whether reads have to tell Keyfold's own items from those of entities, by their keys.
@@ -359,6 +361,7 @@ class Table:
             schema.reserve(self.reserved)
         self.entities[schema.name] = schema
         self._sharing.clear()
+        self.neighbours.clear()
         self.has_guards = self.has_guards or bool(schema.unique)
         self.may_read_own_items = (
             self.may_read_own_items or self.has_guards or _may_fit_own_items(schema)

@@ -22,7 +22,7 @@ from keyfold.model._requests import Mapped
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._upserts import Upsert
 from keyfold.model._writes import Presence, entity_exists
-from keyfold.service._running import Outcome, metered, run_request
+from keyfold.service._running import Metering, Outcome, run_request
 from keyfold.store import AsyncStore
 from keyfold.store._canonical_items import to_canonical
 from keyfold.store._decoding import is_expired
@@ -146,7 +146,7 @@ class EntityTags:
         PreconditionFailed, and PreconditionInvalid for a request that does not write one item.
         """
         write, rebuild = _find_write(request, IF_MATCH if preconditions.if_match else IF_NONE_MATCH)
-        with metered() as meter:
+        with Metering() as meter:
             try:
                 write = await self._add_condition(store, write, preconditions)
             finally:

@@ -16,7 +16,10 @@ def read_preferred_items(headers: Mapping[str, str]) -> int | None:
     >>> read_preferred_items({"prefer": "respond-async, maxpagesize=20"})
     20
     """
-    found = _PAGE_SIZE.search(headers.get("prefer", ""))
+    preferred = headers.get("prefer")
+    if preferred is None:
+        return None
+    found = _PAGE_SIZE.search(preferred)
     return max(1, int(found[1])) if found else None
 
 

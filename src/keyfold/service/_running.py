@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
@@ -94,15 +93,20 @@ def count_units(record: CallRecord) -> None:
         raise refuse(429, "call-units-spent", detail)
 
 
-@contextmanager
-def metered(most_units: float = inf) -> Generator[Meter]:
-    """Count the units of the calls that are made within; stop after the call that exceeds the most."""
-    meter = Meter(most_units=most_units)
-    token = _METER.set(meter)
-    try:
-        yield meter
-    finally:
-        _METER.reset(token)
+class Metering:
+    """Counts the units of the calls that are made within; stops after the call that exceeds the most."""
+
+    __slots__ = ("_meter", "_token")
+
+    def __init__(self, most_units: float = inf) -> None:
+        self._meter = Meter(most_units=most_units)
+
+    def __enter__(self) -> Meter:
+        self._token = _METER.set(self._meter)
+        return self._meter
+
+    def __exit__(self, *_: object) -> None:
+        _METER.reset(self._token)
 
 
 def make_request(
@@ -143,7 +147,7 @@ async def run_request(
 
     `charge` is called with the units, even if the request fails.
     """
-    with metered() as meter:
+    with Metering() as meter:
         try:
             value: Any = await store.run(request)
         finally:

@@ -123,7 +123,15 @@ class Decoder:
 
     def report_unknown(self, item: Mapping[str, AttributeValue]) -> None:
         """Report an item that was skipped if it is of no entity of the table."""
-        if (self._other is not None and self._other.fits(item)) or self._is_hidden(item):
+        if self._other is not None and self._other.fits(item):
+            return
+        schema, neighbours = self._shape.schema, self._table.neighbours
+        if self._other is None and schema is not None:
+            known = neighbours.get(schema.name)
+            if known is not None and known.fits(item):
+                self._other, self.is_other = known, self._find_matcher(known)
+                return
+        if self._is_hidden(item):
             return
         try:
             self._other = self._table.find_schema(item)
@@ -131,6 +139,8 @@ class Decoder:
             self._report(item, str(error), None)
         else:
             self.is_other = self._find_matcher(self._other)
+            if schema is not None:
+                neighbours[schema.name] = self._other
 
     def _find_matcher(self, other: EntitySchema) -> Callable[[str], object] | None:
         """Return what tells items of another entity, if none of them can be of the request's."""

@@ -73,6 +73,8 @@ class ReadRatios:
                 self._seen.clear()
         low = high = found = read / returned
         if seen is not None:
+            if seen.low == found == seen.high:
+                return
             # The least falls at once and rises slowly: reading too little costs a call, and reading too
             # much may cost any number of units.
             low, high = min(found, seen.low * _FADE), max(found, seen.high / _FADE)

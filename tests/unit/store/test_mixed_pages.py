@@ -10,6 +10,7 @@ from keyfold.model import Entity, Key, Table, part
 from tests.unit.store.store_kinds import DatabasesByUrl, OpenStore
 
 table = Table("Orders", key=Key("pk", "sk"), ttl="expires")
+STRAY = {"pk": {"S": "U#bob"}, "sk": {"S": "O#001#X"}}
 
 
 class Order(Entity, table=table, key=("U#{user}", "O#{order:03}")):
@@ -106,3 +107,20 @@ def test_an_expired_item_of_no_entity_is_not_reported(
     databases.put(path, "Orders", gone)
     page = open_store(table, path).run(Order.query(user="ada"))
     assert [each.key["sk"]["S"] for each in page.invalid] == ["O#002#L1"]
+
+
+def test_what_was_found_between_is_expected_in_the_next_page(
+    open_store: OpenStore, path: str
+) -> None:
+    store = open_store(table, path)
+    whole = Order.query(user="ada")
+    first, second = store.run(whole), store.run(whole)
+    assert list(second) == list(first)
+    assert [each.key for each in second.invalid] == [each.key for each in first.invalid]
+    # A partition in which notes come first, and then an item of no entity.
+    store.run(Order(user="bob", order=1).put())
+    store.run(Note(user="bob", order=1, day="mon").put())
+    store.execute("PutItem", {"TableName": "Orders", "Item": STRAY})
+    page = store.run(Order.query(user="bob"))
+    assert [each.order for each in page] == [1]
+    assert [each.key["sk"]["S"] for each in page.invalid] == ["O#001#X"]

@@ -16,7 +16,7 @@ from keyfold.service._database import ServiceDatabase
 from keyfold.service._endpoints import CURSOR, PatternEndpoint, make_endpoints
 from keyfold.service._problems import describe_error, refuse
 from keyfold.service._results import is_nothing, to_json
-from keyfold.service._running import LEAST_UNITS, Meter, Outcome, make_request, metered
+from keyfold.service._running import LEAST_UNITS, Meter, Metering, Outcome, make_request
 from keyfold.service.mcp._audit import AuditEntry
 from keyfold.service.mcp._explaining import EXPLAIN, ExplainArguments, explain_pattern
 from keyfold.service.mcp._lists import ListAnswer, ListReader, measure_bytes
@@ -202,11 +202,11 @@ class AgentService:
             if entry is not None and self.settings.audit is not None:
                 self.settings.audit.begin(entry)
             # A write is not stopped halfway, whatever it consumes.
-            with metered() as call.meter:
+            with Metering() as call.meter:
                 outcome = await self._finish(call, request)
             return self._show_result(call, endpoint, outcome)
         if endpoint.is_page and isinstance(request, Query | Scan):
-            with metered() as call.meter:
+            with Metering() as call.meter:
                 found = await ListReader(
                     call.store,
                     partial(_show_items, endpoint, call.handles),
@@ -215,7 +215,7 @@ class AgentService:
                     call.most_units,
                 ).read(cast("Query[Any] | Scan[Any]", request))
             return self._show_list(call, found)
-        with metered(call.most_units) as call.meter:
+        with Metering(call.most_units) as call.meter:
             outcome = await self._finish(call, request)
         return self._show_result(call, endpoint, outcome)
 
