@@ -54,6 +54,8 @@ function Strip({ table, band, number, at, focus, isFolded, actions, onOpen, onFo
   const [first, last] = findWindow(offsets, view.start, view.start + view.size, EXTRA_CARDS);
   const column = focus ? columnOf(focus, band) : null;
   const focused = column !== null && column >= 0 && column < cards.length ? column : null;
+  // One tab stop a band: the focused card, or the first visible one.
+  const stop = focused ?? Math.min(cards.length - 1, findFirst(offsets, view.start));
   const shown = [];
   for (let each = first; each < last; each += 1) shown.push(each);
   if (focused !== null && (focused < first || focused >= last)) shown.push(focused);
@@ -97,7 +99,7 @@ function Strip({ table, band, number, at, focus, isFolded, actions, onOpen, onFo
     html`<ul class="cards windowed" ref=${scroller} role="list" aria-label="items by sort key" aria-busy=${band.isLoading ? "true" : undefined}>
       <li class="filler" aria-hidden="true" style=${{ width: `${Math.max(0, width - GAP)}px` }}></li>
       ${shown.map((each) => html`<li key=${JSON.stringify(cards[each].key)} class="place${isChild(table, cards[each]) || !each ? "" : " starts"}" style=${{ left: `${offsets[each]}px`, width: `${offsets[each + 1] - offsets[each] - GAP}px` }} aria-setsize=${band.complete ? band.count : -1} aria-posinset=${band.offset === null ? undefined : band.offset + each + 1}>
-        <${Card} table=${table} item=${cards[each]} id=${cardId(number, each)} isCurrent=${each === wanted} isFocusable=${focused === each} onOpen=${() => onOpen(cards[each], each)} onFocus=${() => onFocus(each)} />
+        <${Card} table=${table} item=${cards[each]} id=${cardId(number, each)} isCurrent=${each === wanted} isFocusable=${stop === each} onOpen=${() => onOpen(cards[each], each)} onFocus=${() => onFocus(each)} />
       </li>`)}
       ${band.cursor && html`<li class="place" style=${{ left: `${offsets.at(-1)}px`, width: `${MORE_WIDTH}px` }}><button type="button" class="card more" tabindex="-1" onClick=${() => actions.next(band.id)}>${band.isLoading ? "reading" : sayRest(band)}</button></li>`}
     </ul>`}

@@ -1,4 +1,4 @@
-// All bands of a view, of which only the visible ones are mounted. One tab stop; arrows move.
+// All bands of a view, of which only the visible ones are mounted. One tab stop a band; arrows move.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../html.js";
 import { isSameKey } from "../../parts/itemkey.js";
 import { Band, cardId, columnOf } from "./band.js";

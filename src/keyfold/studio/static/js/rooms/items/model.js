@@ -77,9 +77,11 @@ export function useBands(request) {
 
   const changeBand = (id, change_) =>
     change((old) => ({ ...old, bands: old.bands.map((each) => (each.id === id ? { ...each, ...change_(each) } : each)) }));
-  const loadBand = async (id, asked, merge) => {
+  // What shows another part of a band does not wait for what reads on in this one.
+  const loadBand = async (id, asked, merge, isUrgent = false) => {
     const band = current.current.bands.find((each) => each.id === id);
-    if (!band || bandFlights.current.has(id)) return;
+    if (!band || (bandFlights.current.has(id) && !isUrgent)) return;
+    bandFlights.current.get(id)?.abort();
     const aborting = new AbortController();
     bandFlights.current.set(id, aborting);
     changeBand(id, () => ({ isLoading: true, error: null }));
@@ -90,7 +92,7 @@ export function useBands(request) {
     } catch (error) {
       if (error.name !== "AbortError") changeBand(id, () => ({ isLoading: false, error }));
     } finally {
-      bandFlights.current.delete(id);
+      if (bandFlights.current.get(id) === aborting) bandFlights.current.delete(id);
     }
   };
   const bandOf = (id) => current.current.bands.find((each) => each.id === id);
@@ -116,13 +118,13 @@ export function useBands(request) {
       return band?.before ? loadBand(id, { start: band.before, backwards: true }, addBefore) : undefined;
     },
     /** Show the end of a band. */
-    last: (id) => loadBand(id, { backwards: true }, (each, result) => replaceCards(each, { ...result, cursor: null }, result.cursor && positionOf(result.cards[0]), each.complete ? each.count - result.cards.length : null)),
+    last: (id) => loadBand(id, { backwards: true }, (each, result) => replaceCards(each, { ...result, cursor: null }, result.cursor && positionOf(result.cards[0]), each.complete ? each.count - result.cards.length : null), true),
     /** Show the beginning of a band again. */
-    first: (id) => loadBand(id, {}, (each, result) => replaceCards(each, result, null, 0)),
+    first: (id) => loadBand(id, {}, (each, result) => replaceCards(each, result, null, 0), true),
     /** Show a band from a position of its barcode on. */
-    jump: (id, start, offset) => loadBand(id, { start: start ?? undefined }, (each, result) => replaceCards(each, result, start && positionOf(result.cards[0]), offset)),
+    jump: (id, start, offset) => loadBand(id, { start: start ?? undefined }, (each, result) => replaceCards(each, result, start && positionOf(result.cards[0]), offset), true),
     /** Show an item of a band, and its neighbours. */
-    around: (id, position) => loadBand(id, { start: position, around: true }, (each, result) => replaceCards(each, result, result.before, null)),
+    around: (id, position) => loadBand(id, { start: position, around: true }, (each, result) => replaceCards(each, result, result.before, null), true),
     /** Read the ticks of a band that is longer than what was read. */
     bars: (id) => loadBand(id, { bars: true }, (each, { ticks, each: step, starts, count, complete, bytes }) => ({ ticks, each: step, starts, count, complete, bytes, hasBars: true })),
     /** Let go of the cards of bands that are far from these. */
