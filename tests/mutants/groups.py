@@ -75,6 +75,14 @@ GROUPS = {
             "tests/crash/test_epochs.py",
         ),
     ),
+    "storage-opening": MutantGroup(
+        ("engine/storage/connections.py", "engine/storage/forks.py"),
+        (
+            *_in_storage("connections", "file_checks", "disowned", "opening", "protocol"),
+            *_in_storage("versions", "busy_reads", "snapshots", "locks", "forks"),
+            "tests/crash/test_epochs.py",
+        ),
+    ),
     "keys": MutantGroup(
         (
             "wire/server/_key_file.py",

@@ -243,6 +243,28 @@ def test_the_settings_of_a_file(
     reader.close()
 
 
+def test_the_switch_to_a_log_waits_as_long_as_other_statements(
+    path: str, opening: Callable[..., SqliteConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[BusyWait] = []
+
+    def note(connection: SqliteConnection, wait: BusyWait) -> None:
+        waits.append(wait)
+
+    monkeypatch.setattr(connections, "_use_log", note)
+    opening(path)
+    assert [wait._seconds for wait in waits] == [5.0]
+
+
+def test_a_file_that_is_called_as_memory_is_not_looked_at(
+    tmp_path: Path, opening: Callable[..., SqliteConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(":memory:").write_bytes(b"Dear reader")
+    assert pragma(opening(":memory:", "memory"), "application_id") == APPLICATION_ID
+    assert Path(":memory:").read_bytes() == b"Dear reader"
+
+
 def test_the_settings_in_memory(opening: Callable[..., SqliteConnection]) -> None:
     connection = opening(":memory:", "memory")
     names = ("journal_mode", "synchronous", "temp_store", "cache_size")

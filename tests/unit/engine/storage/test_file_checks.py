@@ -27,6 +27,7 @@ from keyfold.errors import (
     KeyfoldError,
     LogMismatch,
 )
+from tests.crash.faulty_vfs import faulty_vfs
 from tests.unit.engine.storage.errors import assert_same
 
 
@@ -73,6 +74,8 @@ EMPTY = header(at_40=bytes(4), at_60=bytes(4), at_68=bytes(4))
         (header(at_63=b"\x02"), {}, FileOlder, "it has format 2, this version reads 3"),
         # A database without a schema is empty, unless its log or journal has one.
         (EMPTY, {}, None, ""),
+        (header(at_40=bytes(4), at_44=b"\4", at_68=bytes(4)), {}, None, ""),
+        (header(at_40=b"\1\0\0\0", at_68=bytes(4)), {}, FileNotKeyfold, ANOTHERS),
         (EMPTY, {"-wal": b"", "-journal": b""}, None, ""),
         (EMPTY, {"-wal": b"x"}, FileNotKeyfold, ANOTHERS),
         (EMPTY, {"-journal": b"x"}, FileNotKeyfold, ANOTHERS),
@@ -202,3 +205,37 @@ def test_another_programs_database_gets_no_metadata(path: str) -> None:
     assert not raw.in_transaction
     assert raw.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
     raw.close()
+
+
+def test_another_programs_database_is_refused_whatever_its_header_said(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw: Any = apsw.Connection(path)
+    raw.execute("CREATE TABLE theirs (x)")
+    raw.close()
+
+    def pass_all(*_: object) -> None:
+        """As if it was created after its header was read."""
+
+    monkeypatch.setattr(connections, "check_header", pass_all)
+    with pytest.raises(FileNotKeyfold) as raised:
+        open_connection(path, "durable", busy_seconds=0.0)
+    assert_same(raised.value, FileNotKeyfold(path, ANOTHERS))
+
+
+def test_a_file_is_checked_through_its_file_layer(path: str) -> None:
+    with faulty_vfs() as vfs:
+        first = open_connection(path, "durable", busy_seconds=5.0, vfs=vfs.name)
+        first.execute("INSERT INTO metadata VALUES ('a', 'b', 'c')")
+        asked: list[object] = []
+
+        def note(*given: object) -> None:
+            asked.append(given[-1])
+
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("check_header", "_check_log"):
+                patch.setattr(connections, name, note)
+            second = open_connection(path, "durable", busy_seconds=5.0, vfs=vfs.name)
+        assert asked == [vfs.name, vfs.name]
+        for each in (second, first):
+            each.close()
