@@ -196,8 +196,8 @@ function OpenEditor({ table, place, first, isReadOnly }) {
       ${isReadOnly && html`<span class="badge" title="The studio was opened with --read-only. Start it without, to change items."><${Icon} name="lock" /> read-only: started with --read-only</span>`}
       <span class="grow"></span>
       ${opened.entity && html`<div class="seg" role="group" aria-label="Form or raw">${[["typed", "Form"], ["raw", "Raw"]].map(([each, name]) => html`<button type="button" aria-pressed=${mode === each} onClick=${() => switchMode(each)}>${name}</button>`)}</div>`}
-      ${!isNew && html`<a class="btn quiet" href=${address({ room: "items", query: { at: writeItemKey(shown.key) } })}><${Icon} name="items" /> <span class="hide-s">Show in Items</span></a>`}
-      ${!isNew && !isLocked && html`<button type="button" class="btn quiet" onClick=${() => setDeleting(true)}><${Icon} name="trash" /> <span class="hide-s">Delete</span></button>`}
+      ${!isNew && html`<a class="btn quiet" aria-label="Show in Items" href=${address({ room: "items", query: { at: writeItemKey(shown.key) } })}><${Icon} name="items" /> <span class="hide-s">Show in Items</span></a>`}
+      ${!isNew && !isLocked && html`<button type="button" class="btn quiet" aria-label="Delete" onClick=${() => setDeleting(true)}><${Icon} name="trash" /> <span class="hide-s">Delete</span></button>`}
     </div>
     <div class="split edit-split">
       <div class="pane" data-e=${findEntity(table, opened.entity)?.hue ?? 0}>
