@@ -39,8 +39,8 @@ export function ItemsRoom({ table, here, principal, opened }) {
   const open = (item) => setQuery({ at: writeItemKey(item.key) });
   const close = () => {
     setQuery({ at: undefined });
-    const current = pane.current?.querySelector("[tabindex='0'].card, tr[aria-current] button, [aria-current]");
-    current?.focus();
+    const places = [".card[aria-current]", "tr[aria-current] button", "[aria-current]", ".card[tabindex='0']"];
+    places.map((each) => pane.current?.querySelector(each)).find(Boolean)?.focus();
   };
   const follow = (event, reference) => {
     if (event && (event.ctrlKey || event.metaKey || event.shiftKey || event.button)) return;
@@ -74,7 +74,7 @@ export function ItemsRoom({ table, here, principal, opened }) {
       1: [() => setQuery({ layout: "cards" }), "as cards"],
       2: [() => setQuery({ layout: "rows" }), "as rows"],
       3: [() => setQuery({ layout: "raw" }), "as DynamoDB has them"],
-      f: [() => (shown?.references.length === 1 ? follow(null, shown.references[0]) : shown?.references.length ? setChoosing(true) : say("This item leads to no other.")), "follow a reference"],
+      f: [() => (at ? setChoosing(true) : say("Choose an item first.")), "follow a reference"],
       y: [() => shown && copyText(shown.title).then((done) => say(done ? `Copied ${shown.title}` : "The browser refused to copy")), "copy the key"],
       Y: [() => copyText(location.href).then((done) => say(done ? "Copied a link to this view" : "The browser refused to copy")), "copy a link to this view"],
       e: [() => shown && !opened.readOnly && navigate(address({ room: "edit", query: { at: writeItemKey(shown.item.key) } })), "edit the item"],
@@ -88,6 +88,14 @@ export function ItemsRoom({ table, here, principal, opened }) {
   useEffect(() => {
     if (!at) setShown(null);
   }, [at === null]);
+
+  // The key may come before the item: one reference is followed, of several one is chosen.
+  useEffect(() => {
+    if (!isChoosing || !shown || shown.references.length > 1) return;
+    setChoosing(false);
+    if (shown.references.length) follow(null, shown.references[0]);
+    else say("This item leads to no other.");
+  }, [isChoosing, shown]);
 
   // A search of all items goes on only if it is asked to.
   const canGoOn = isPlain && model.how === "scan";
@@ -107,5 +115,5 @@ export function ItemsRoom({ table, here, principal, opened }) {
     </div>
     <p class="sr" role="status">${said || (model.isLoading ? "" : `${model.bands.length} partitions loaded`)}</p>
     ${said && html`<p class="said" aria-hidden="true">${said}</p>`}
-    ${isChoosing && shown && html`<${Dialog} title="Follow a reference" onClose=${() => setChoosing(false)}><ul class="menu">${shown.references.map((each) => html`<li><a href=${addressOf(table, each)} onClick=${(event) => follow(event, each)}><${Mark} entity=${findEntity(table, each.entity)} /> <span class="grow clip">${describeReference(each)}</span> <span class="faint mono clip">${each.label}</span></a></li>`)}</ul><//>`}`;
+    ${isChoosing && shown?.references.length > 1 && html`<${Dialog} title="Follow a reference" onClose=${() => setChoosing(false)}><ul class="menu">${shown.references.map((each) => html`<li><a href=${addressOf(table, each)} onClick=${(event) => follow(event, each)}><${Mark} entity=${findEntity(table, each.entity)} /> <span class="grow clip">${describeReference(each)}</span> <span class="faint mono clip">${each.label}</span></a></li>`)}</ul><//>`}`;
 }
