@@ -6,6 +6,7 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from types import ModuleType
 
 from pydantic import ValidationError
@@ -18,6 +19,8 @@ from keyfold.model._schemas import ItemMismatch
 from keyfold.values import Item, normalise_item
 
 _NAME = "_keyfold_imported"
+# Annotations are resolved in the module of that name, so that there is one at a time.
+_LOADING = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,12 @@ def load_tables(text: str) -> list[Table]:
 def _module() -> Generator[ModuleType]:
     """Yield a module that annotations are resolved in while its classes are made."""
     module = ModuleType(_NAME)
-    sys.modules[_NAME] = module
-    try:
-        yield module
-    finally:
-        del sys.modules[_NAME]
+    with _LOADING:
+        sys.modules[_NAME] = module
+        try:
+            yield module
+        finally:
+            del sys.modules[_NAME]
 
 
 def load_table(inferred: InferredTable) -> Table:

@@ -126,6 +126,7 @@ class Workspace:
         self._settings: dict[str, StoreSettings] = {}
         self._principals: OrderedDict[tuple[str, str], StoreSettings] = OrderedDict()
         self._lock = Lock()
+        self._discovering = Lock()
         # What rooms have made once, such as the review of a table, by name.
         self._made: dict[tuple[str, ...], Any] = {}
 
@@ -146,10 +147,16 @@ class Workspace:
         if self._discover is None or name not in known:
             message = f"The studio has no table {name!r}; it has {', '.join(known) or 'none'}."
             raise StudioProblem(404, "table-unknown", message)
-        made = self._discover(name)
-        if made.is_final:
+        # Several requests may need a new table at once: the first one infers its declaration.
+        with self._discovering:
             with self._lock:
-                return self._tables.setdefault(name, made)
+                found = self._tables.get(name)
+            if found is not None:
+                return found
+            made = self._discover(name)
+            if made.is_final:
+                with self._lock:
+                    self._tables[name] = made
         return made
 
     def open_store(

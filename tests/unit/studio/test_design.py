@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from keyfold import Entity, Index, Key, Table, part
 from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError
+from keyfold.imports import load_tables
 from keyfold.studio._actions import make_call
 from keyfold.studio._bodies import StudioBody
 from keyfold.studio._opening import DESIGNS, make_workspace
@@ -465,6 +467,32 @@ def test_the_source_of_inferred_things_is_in_the_module(inferred: Workspace) -> 
         for line in source["lines"]:
             text = "".join(text for _, text in line["words"])
             assert text == module[line["number"] - 1]
+
+
+def test_a_table_is_inferred_again_while_it_has_no_items() -> None:
+    with Engine.open(":memory:") as engine:
+        request = TABLES["Market"].to_dynamodb() | {"TableName": "Later"}
+        engine.execute("CreateTable", request)
+        workspace = make_workspace(engine, url="later.db")
+        assert ask(workspace, "Later", "design/diagram")["groups"] == []
+        assert ask(workspace, "Later", "design/findings")["findings"]
+        item = {"pk": {"S": "U#ada"}, "sk": {"S": "U#ada"}, "name": {"S": "Ada"}}
+        engine.execute("PutItem", {"TableName": "Later", "Item": item})
+        assert ask(workspace, "Later", "design/diagram")["groups"] != []
+
+
+def test_requests_at_once_infer_a_declaration_once(inferred: Workspace) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(inferred.find, ["My-Shop"] * 4))
+    assert all(each is found[0] for each in found)
+
+
+def test_modules_are_loaded_one_at_a_time(inferred: Workspace) -> None:
+    text = inferred.find("My-Shop").module
+    assert text is not None
+    with ThreadPoolExecutor(4) as pool:
+        loaded = list(pool.map(load_tables, [text] * 8))
+    assert [[table.name for table in each] for each in loaded] == [["My-Shop"]] * 8
 
 
 def test_a_declared_table_has_no_inferred_module(workspace: Workspace) -> None:

@@ -11,6 +11,7 @@ from keyfold.model import Index, Pattern, Table
 from keyfold.model._schemas import EntitySchema
 from keyfold.studio._workspace import StudioTable, Workspace
 from keyfold.studio.rooms._profiles import ProfileCache
+from keyfold.studio.rooms._remembering import remember_for
 from keyfold.studio.rooms._source_text import name_file
 
 
@@ -37,7 +38,7 @@ def review_once(workspace: Workspace, subject: StudioTable) -> Review:
         profile = profile_once(workspace, subject)
         return review(Design(subject.table, profile.workload, profile, None))
 
-    return workspace.remember(("review", subject.name), make)
+    return remember_for(workspace, subject, "review", make)
 
 
 def show_review(table: Table, found: Review) -> dict[str, Any]:

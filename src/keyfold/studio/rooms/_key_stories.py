@@ -16,12 +16,13 @@ from keyfold.model._schemas import EntitySchema
 from keyfold.model._type_names import name_type
 from keyfold.studio._shown_keys import show_key, show_template
 from keyfold.studio._workspace import StudioTable, Workspace
+from keyfold.studio.rooms._remembering import remember_for
 from keyfold.values import Item
 
 
 def find_examples(workspace: Workspace, subject: StudioTable) -> SampleData:
     """Return the example items of a table, declared or generated: never items of the database."""
-    return workspace.remember(("examples", subject.name), lambda: find_sample(subject.table))
+    return remember_for(workspace, subject, "examples", lambda: find_sample(subject.table))
 
 
 def show_keys(

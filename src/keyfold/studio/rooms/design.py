@@ -33,6 +33,7 @@ from keyfold.studio.rooms._pattern_lines import (
     list_lines,
     show_step,
 )
+from keyfold.studio.rooms._remembering import remember_for
 from keyfold.studio.rooms._source_text import (
     INFERRED,
     SourceText,
@@ -47,8 +48,7 @@ _MOST_CHARACTERS = 60
 
 def show_diagram(call: StudioCall) -> dict[str, Any]:
     """Return the nodes and lines of the diagram."""
-    name = ("diagram", call.subject.name)
-    return call.workspace.remember(name, lambda: _make_diagram(call))
+    return remember_for(call.workspace, call.subject, "diagram", lambda: _make_diagram(call))
 
 
 def _make_diagram(call: StudioCall) -> dict[str, Any]:
@@ -259,9 +259,7 @@ def show_findings(call: StudioCall) -> dict[str, Any]:
 
 def show_design_document(call: StudioCall) -> dict[str, Any]:
     """Return the design document as blocks, or as `markdown` if the body asks for it."""
-    document = call.workspace.remember(
-        ("document", call.subject.name), lambda: _make_document(call)
-    )
+    document = remember_for(call.workspace, call.subject, "document", lambda: _make_document(call))
     if call.body.flag("markdown"):
         return {"markdown": write_markdown(document)}
     return show_document(document)

@@ -74,5 +74,5 @@ function Badges({ found }) {
     requestAnimationFrame(() => document.getElementById("findings")?.focus());
   };
   const shown = [["err", "warn", counts.error, "error"], ["warn", "warn", counts.warning, "warning"], ["", "info", counts.note, "note"]].filter(([, , number]) => number);
-  return html`${shown.map(([kind, icon, number, noun]) => html`<button type="button" class="badge tall ${kind}" onClick=${show}><${Icon} name=${icon} />${number} ${noun}${number === 1 ? "" : "s"}</button>`)}`;
+  return html`${shown.map(([kind, icon, number, noun]) => html`<button type="button" class="badge lint ${kind}" onClick=${show}><${Icon} name=${icon} />${number} ${noun}${number === 1 ? "" : "s"}</button>`)}`;
 }

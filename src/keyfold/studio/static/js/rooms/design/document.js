@@ -43,7 +43,7 @@ function Section({ section, id, depth = 3 }) {
 function Block({ block, title }) {
   if (block.kind === "paragraph") return html`<p><${Pieces} pieces=${block.text} /></p>`;
   if (block.kind === "list") return html`<ul class="dots">${block.items.map((each) => html`<li><${Pieces} pieces=${each} /></li>`)}</ul>`;
-  return html`<div class="wide" role="region" tabindex="0" aria-label=${block.title ?? title}><table class="t">
+  return html`<div class="scrolling" role="region" tabindex="0" aria-label=${block.title ?? title}><table class="t">
     <thead><tr>${block.columns.map((each) => html`<th scope="col" class=${each.numeric ? "r" : ""}>${each.name}</th>`)}</tr></thead>
     <tbody>${block.rows.map((row) => html`<tr>${row.map((cell, number) => html`<td class=${block.columns[number].numeric ? "r" : ""}><${Pieces} pieces=${cell} /></td>`)}</tr>`)}</tbody>
   </table></div>`;

@@ -71,10 +71,10 @@ function SubjectLink({ table, subject }) {
 /** One finding: its message, code, what it is about, how to mend it, and on demand why it matters. */
 function Finding({ finding, table, isOwn }) {
   const isNote = finding.severity === "note";
-  return html`<li class="find ${isNote ? "" : "w"}">
+  return html`<li class="finding ${isNote ? "" : "w"}">
     <${Icon} name=${isNote ? "info" : "warn"} label=${finding.severity} />
     <div>
-      <p class="said"><b>${finding.title}</b> <span class="mono faint">${finding.code}</span></p>
+      <p class="about-it"><b>${finding.title}</b> <span class="mono faint">${finding.code}</span></p>
       <p>${!isOwn && html`<${SubjectLink} table=${table} subject=${finding.subject} />: `}<${Prose} text=${finding.message} /></p>
       ${finding.accepted === null
         ? html`<p><${Prose} text=${finding.fix} /></p>`

@@ -26,7 +26,7 @@ export function KeysTab({ table, diagram }) {
 /** A table that turns into cards where there is no room for its columns. */
 function Facts({ title, columns, rows }) {
   return html`<section class="facts"><h2>${title} <span class="faint num">${rows.length}</span></h2>
-    <div class="wide" role="region" aria-label=${title} tabindex="0"><table class="t cardy" role="table">
+    <div class="scrolling" role="region" aria-label=${title} tabindex="0"><table class="t cardy" role="table">
       <thead role="rowgroup"><tr role="row">${columns.map((name) => html`<th role="columnheader" scope="col">${name || html`<span class="sr">kind</span>`}</th>`)}</tr></thead>
       <tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map((cell, number) => (number ? html`<td role="cell" data-label=${columns[number]} class=${cell === null ? "blank" : ""}>${cell}</td>` : html`<th role="rowheader" scope="row">${cell}</th>`))}</tr>`)}</tbody>
     </table></div></section>`;

@@ -20,5 +20,5 @@ export function Resizer({ width, least, most, onResize }) {
     event.preventDefault();
     set(width + step);
   };
-  return html`<div class="resizer" role="separator" aria-orientation="vertical" aria-label="Width of the side pane" aria-valuenow=${width} aria-valuemin=${least} aria-valuemax=${most} tabindex="0" onPointerDown=${drag} onKeyDown=${press}></div>`;
+  return html`<div class="edge" role="separator" aria-orientation="vertical" aria-label="Width of the side pane" aria-valuenow=${width} aria-valuemin=${least} aria-valuemax=${most} tabindex="0" onPointerDown=${drag} onKeyDown=${press}></div>`;
 }

@@ -39,7 +39,7 @@ function TableSide({ table, diagram, found }) {
     [table.origin === "inferred" ? "inferred" : "declared in", table.source],
   ];
   const unexplained = diagram?.patterns.filter((each) => each.problem) ?? [];
-  return html`<section class="sec"><div class="row subject"><h2>${table.name}</h2><span class="faint">${[count(table.entities.length, "entity", "entities"), count(table.indexes.length, "index", "indexes"), count(table.patterns.length, "pattern", "patterns")].join(" · ")}</span></div>
+  return html`<section class="sec"><div class="row heading"><h2>${table.name}</h2><span class="faint">${[count(table.entities.length, "entity", "entities"), count(table.indexes.length, "index", "indexes"), count(table.patterns.length, "pattern", "patterns")].join(" · ")}</span></div>
       <dl class="kv wrapping">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
       <p class="dim small about">Select an entity, an index or a pattern to see its lines, keys and source.</p>
     </section>
@@ -56,7 +56,7 @@ function IndexSide({ table, shown, diagram, found }) {
   const order = { always: 0, "if set": 1, free: 2, never: 3 };
   const members = [...shown.members].sort((one, other) => order[one.belongs] - order[other.belongs]);
   const facts = [["partition key", shown.key.partition], ["sort key", shown.key.sort]].filter(([, names]) => names.length);
-  return html`<section class="sec"><div class="row subject"><h2>${shown.name}</h2><span class="faint">${shown.local ? "local index" : "global index"}</span><span class="grow"></span>
+  return html`<section class="sec"><div class="row heading"><h2>${shown.name}</h2><span class="faint">${shown.local ? "local index" : "global index"}</span><span class="grow"></span>
         <a class="btn quiet" href=${address({ table: table.name, room: "items", query: { through: shown.name } })}>Items<${Icon} name="right" /></a></div>
       <dl class="kv wrapping">${facts.map(([name, names]) => html`<dt>${name}</dt><dd translate="no">${names.map((each) => `${each} (${shown.types[each]})`).join(", ")}</dd>`)}<dt>has</dt><dd>${shown.projection}</dd></dl>
       <p class="dim small about">An index contains the items that have all attributes of its key, and no others.</p></section>
@@ -73,7 +73,7 @@ function IndexSide({ table, shown, diagram, found }) {
 }
 
 function PatternSide({ table, shown, diagram, found }) {
-  return html`<section class="sec"><div class="row subject"><h2>${shown.title}</h2><span class="grow"></span>
+  return html`<section class="sec"><div class="row heading"><h2>${shown.title}</h2><span class="grow"></span>
         <a class="btn quiet" href=${address({ table: table.name, room: "patterns", rest: [shown.name] })}>Run<${Icon} name="right" /></a></div>
       <p class="mono wrap" translate="no">${shown.name}(${shown.parameters.map((each) => `${each.name}${each.required ? "" : "?"}: ${each.type}`).join(", ")})</p>
       ${shown.description && html`<p class="dim small about"><${Prose} text=${shown.description.split("\n\n")[0]} /></p>`}
