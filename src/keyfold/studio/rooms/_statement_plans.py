@@ -102,8 +102,8 @@ def plan_statement(table: Table, text: str) -> StatementPlan:
             return _plan_select(table, prepared, statement)
         case InsertStatement():
             item = read_item(statement.item, prepared.parameters)
-            key = {name: item[name] for name in table.key.names}
-            return StatementPlan(prepared, "PutItem", None, None, key, "the item does not exist")
+            new = {name: item[name] for name in table.key.names}
+            return StatementPlan(prepared, "PutItem", None, None, new, "the item does not exist")
         case UpdateStatement() | DeleteStatement():
             schema = _find_schema(table, None)
             where, _ = bind_where(statement.where, prepared.parameters)
