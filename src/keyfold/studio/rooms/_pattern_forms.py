@@ -103,7 +103,7 @@ def _describe(kind: Any, depth: int) -> dict[str, Any]:
             return {"kind": "list", "members": describe_input(members[0], depth + 1)}
         if origin in _SETS and members:
             return {"kind": "set", "members": describe_input(members[0], depth + 1)}
-        if origin in _MAPS and members and _strip(members[0])[0] is str:
+        if origin in _MAPS and members:
             return {"kind": "map", "members": describe_input(members[1], depth + 1)}
     if not isinstance(kind, type):
         return {"kind": "json"}

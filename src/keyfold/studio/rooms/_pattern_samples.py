@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
 
 from keyfold.analysis import PatternProfile
-from keyfold.analysis.arguments import ArgumentFinder
+from keyfold.analysis.arguments import ArgumentFinder, Arguments
 from keyfold.analysis.lint._explained import find_schemas, find_writes
 from keyfold.errors import AccessDenied, KeyfoldError
 from keyfold.model import Entity
 from keyfold.model._schemas import ItemMismatch
-from keyfold.service._openapi import find_example
 from keyfold.studio._actions import StudioCall
 from keyfold.studio._shown_items import find_entity, find_expiry
+from keyfold.studio._workspace import StudioPrincipal
 from keyfold.studio.rooms._pattern_calls import CalledPattern
 from keyfold.studio.rooms._pattern_forms import show_json
 
@@ -24,20 +24,45 @@ from keyfold.studio.rooms._pattern_forms import show_json
 _READ = 100
 
 
-def find_declared_sample(found: CalledPattern, profile: PatternProfile | None) -> dict[str, Any]:
-    """Return arguments as JSON: the pattern's example first, then what found something on the examples."""
-    sample: dict[str, Any] = {}
-    if found.endpoint is not None:
-        with suppress(KeyfoldError, ValueError, TypeError):
-            sample = {
-                name: show_json(value) for name, value in find_example(found.endpoint).items()
-            }
-    if profile is not None and profile.runs:
-        arguments = profile.runs[0].arguments
-        sample |= {name: show_json(value) for name, value in arguments.items()}
+def find_declared_sample(
+    found: CalledPattern, profile: PatternProfile | None, principal: StudioPrincipal | None
+) -> dict[str, Any]:
+    """Return arguments as JSON: the pattern's example first, then what found something on the examples.
+
+    A parameter that is named as the tenant of a principal's role has the principal's id.
+    """
+    arguments = _choose(found, profile)
+    sample = {name: show_json(value) for name, value in arguments.items()}
     given = {name: show_json(value) for name, value in found.pattern.example.items()}
     sample |= {name: value for name, value in given.items() if not _is_placeholder(value)}
-    return sample
+    return _with_own_ids(sample, principal)
+
+
+def _choose(found: CalledPattern, profile: PatternProfile | None) -> Mapping[str, Any]:
+    """Return arguments by the table's examples; best are those with which the pattern found something."""
+    candidates: list[Arguments] = []
+    with suppress(KeyfoldError, ValueError):
+        entities = found.table.example_entities()
+        touched = _find_touched(found)
+        wanted = [each for each in entities if type(each).__name__ in touched] or list(entities)
+        finder = ArgumentFinder(found.pattern, {})
+        candidates = [*finder.from_entities(wanted)]
+        if not candidates:
+            candidates = [finder.from_example()]
+    runs = () if profile is None else profile.runs
+    known = {repr(each) for each in candidates}
+    for run in runs:
+        # A profile may run on many more items, made after the examples.
+        if run.returned and repr(dict(run.arguments)) in known:
+            return run.arguments
+    if candidates:
+        return candidates[0]
+    return runs[0].arguments if runs else {}
+
+
+def _with_own_ids(sample: dict[str, Any], principal: StudioPrincipal | None) -> dict[str, Any]:
+    own: Mapping[str, str] = {} if principal is None else principal.ids
+    return {name: own.get(name, value) for name, value in sample.items()}
 
 
 def _is_placeholder(value: Any) -> bool:
@@ -70,7 +95,8 @@ def find_stored_sample(call: StudioCall, found: CalledPattern) -> dict[str, Any]
         return None
     if arguments is None:
         return None
-    return {name: show_json(value) for name, value in arguments.items()}
+    sample = {name: show_json(value) for name, value in arguments.items()}
+    return _with_own_ids(sample, call.principal)
 
 
 def _decode(call: StudioCall, items: list[Any]) -> Iterator[Entity]:

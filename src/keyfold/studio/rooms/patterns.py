@@ -17,6 +17,7 @@ from keyfold.studio._problems import StudioProblem
 from keyfold.studio._recording import CallRecorder
 from keyfold.studio.rooms._findings import profile_once, review_once, show_review
 from keyfold.studio.rooms._pattern_calls import CalledPattern, find_pattern
+from keyfold.studio.rooms._pattern_code import write_code
 from keyfold.studio.rooms._pattern_costs import show_cost
 from keyfold.studio.rooms._pattern_forms import show_form
 from keyfold.studio.rooms._pattern_results import show_result
@@ -123,16 +124,15 @@ def show_pattern(call: StudioCall) -> dict[str, Any]:
     units = _show_units(profile)
     steps, problem = _explain_plainly(found)
     writes = find_writing(pattern)
+    sample = find_declared_sample(found, profile, call.principal)
     return {
         "name": pattern.__name__,
         "title": pattern.name,
         "description": pattern.description,
         "writes": writes,
-        "inputs": None
-        if found.endpoint is None
-        else show_form(pattern, find_declared_sample(found, profile)),
+        "inputs": None if found.endpoint is None else show_form(pattern, sample),
         "problem": found.problem,
-        "sample": find_declared_sample(found, profile),
+        "sample": sample,
         "units": units,
         "path": None if found.endpoint is None else found.endpoint.path,
         "method": None if found.endpoint is None else found.endpoint.method,
@@ -161,7 +161,8 @@ def sample_pattern(call: StudioCall) -> dict[str, Any]:
         if stored is not None:
             return {"arguments": stored, "source": "stored items"}
     profile = _find_pattern_profile(call, found)
-    return {"arguments": find_declared_sample(found, profile), "source": "the table's examples"}
+    declared = find_declared_sample(found, profile, call.principal)
+    return {"arguments": declared, "source": "the table's examples"}
 
 
 def explain_pattern(call: StudioCall) -> dict[str, Any]:
@@ -234,6 +235,13 @@ def cost_pattern(call: StudioCall) -> dict[str, Any]:
     return show_cost(call.body, _find_pattern_profile(call, found), steps)
 
 
+def code_pattern(call: StudioCall) -> dict[str, Any]:
+    """Return the call of a pattern as code, in several languages."""
+    found = find_pattern(call)
+    arguments = found.read(call.body.optional_text("arguments") or "{}")
+    return write_code(call, found, arguments)
+
+
 ACTIONS: tuple[Action, ...] = (
     Action("patterns/list", list_patterns),
     Action("patterns/form", show_pattern),
@@ -242,4 +250,5 @@ ACTIONS: tuple[Action, ...] = (
     Action("patterns/run", run_pattern),
     Action("patterns/write", write_pattern, writes=True),
     Action("patterns/cost", cost_pattern),
+    Action("patterns/code", code_pattern),
 )
