@@ -681,6 +681,8 @@ def test_an_expired_item_is_created_anew_and_deleted(room: Room) -> None:
     room.now[0] += 100
     opened = room.open(item)
     assert opened["shown"]["expired"]
+    same = room.act("preview", read=opened["item"], draft=_draft(opened, title={"S": "Again"}))
+    assert any("stay expired" in each for each in same["notes"])
     draft = _draft(opened, ttl=None, title={"S": "Again"})
     preview = room.act("preview", read=opened["item"], draft=draft)
     assert any("expired" in each for each in preview["notes"])

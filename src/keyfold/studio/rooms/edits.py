@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyfold.errors import ServiceError
+from keyfold.store._guard_actions import has_expired
 from keyfold.store._own_items import is_own_item
 from keyfold.studio._actions import Action, StudioCall
 from keyfold.studio._problems import StudioProblem
@@ -126,6 +127,8 @@ def _list_notes(call: StudioCall, edit: ItemEdit) -> list[str]:
     notes: list[str] = []
     if edit.before is not None and edit.is_expired and edit.after is not None:
         notes.append("This item has expired, so it counts as deleted: a save creates it anew.")
+        if has_expired(edit.table, edit.after, edit.now):
+            notes.append("It would stay expired. Unset its expiry, or set a later one.")
     if edit.moves:
         notes.append("The key changes: the item is deleted and created anew, in one transaction.")
     if edit.new is None and edit.old is None:

@@ -220,7 +220,7 @@ function OpenEditor({ table, place, first, isReadOnly }) {
           ${checked.error && touched && html`<${Failed} error=${checked.error} onRetry=${checked.reload} />`}
           ${!isLocked && touched && html`<p class="row end-row"><button type="button" class="btn" onClick=${() => { keepDraft(place, null); begin(opened); }}>Discard</button>
             ${!conflict && html`<button type="button" class="btn primary" ref=${saveButton} aria-disabled=${!preview?.ok} onClick=${() => preview?.ok && save()}>${isBusy ? "Saving" : isNew ? "Create" : "Save"} <kbd>Ctrl S</kbd></button>`}</p>
-            ${conflict ? html`<p class="dim small">Resolve the conflict first.</p>` : html`<p class="dim small">${isNew ? "On the condition that no item has this key." : "On the condition that the item is as you read it."}</p>`}`}
+            ${conflict ? html`<p class="dim small">Resolve the conflict first.</p>` : html`<p class="dim small">${isNew ? "On the condition that no item has this key." : shown.expired ? "On the condition that nobody has created it anew meanwhile." : "On the condition that the item is as you read it."}</p>`}`}
           <p class="sr" role="status">${isArmed && preview?.ok ? `${summarise(preview)}. Ctrl S saves.` : ""}</p>
         </div>
       </aside>

@@ -64,7 +64,7 @@ function Others({ others, read, errors, entity, isLocked, onChange }) {
   return html`<section class="sec"><h3>Other attributes <span class="end">${entity ? `${entity} does not declare them` : ""}</span></h3>
     ${names.map((each) => html`<div class="frow${isSame(others[each] ?? null, read[each] ?? null) ? "" : " draft"}" key=${each}>
       <div class="fname"><b class="mono clip" title=${each} translate="no">${each}</b></div>
-      <div class="fvalue"><span class="row top"><div class="grow">${each in others ? html`<${ValueEditor} shape=${ANY} value=${others[each]} label=${each} onChange=${(value) => (value === null ? remove(each) : onChange({ ...others, [each]: value }))} />` : html`<span class="none">removed</span>`}</div>
+      <div class="fvalue"><span class="row upper"><div class="grow">${each in others ? html`<${ValueEditor} shape=${ANY} value=${others[each]} label=${each} onChange=${(value) => (value === null ? remove(each) : onChange({ ...others, [each]: value }))} />` : html`<span class="none">removed</span>`}</div>
         ${!isLocked && (each in others ? html`<button type="button" class="iconbtn" aria-label="Remove ${each}" title="Remove" onClick=${() => remove(each)}><${Icon} name="trash" /></button>` : html`<button type="button" class="btn quiet" onClick=${() => onChange({ ...others, [each]: read[each] })}>Keep</button>`)}</span>
         ${find(errors, `others.${each}`).map((error) => html`<p class="err-ink small"><${Icon} name="warn" /> ${error.message}</p>`)}</div>
     </div>`)}
