@@ -87,6 +87,7 @@ export function SpotName({ table, spot }) {
   const entity = findEntity(table, spot.entity);
   const shown = html`<${Mark} entity=${entity} /> <${Key} shown=${spot.key} flat />`;
   if (spot.key.made_up) return html`<span class="spot" ...${hueOf(entity)} title="A key that was made up, for more callers">${shown}</span>`;
-  const query = { through: spot.index ?? undefined, where: `${spot.key.attribute} = "${spot.label.replaceAll('"', '""')}"` };
+  // In quotes, a text is the key itself, which Items finds by a query.
+  const query = { through: spot.index ?? undefined, where: `"${spot.label.replaceAll('"', '""')}"` };
   return html`<a class="spot ref" ...${hueOf(entity)} href=${address({ room: "items", query })} aria-label="Items of ${spot.label}">${shown}</a>`;
 }
