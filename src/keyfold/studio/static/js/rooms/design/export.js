@@ -2,6 +2,8 @@
 import { saveFile } from "../../parts/copy.js";
 
 const PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
+// What is drawn; everything else only contains it.
+const DRAWN = new Set(["path", "rect", "text", "tspan"]);
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 /** Return the text of an SVG file that shows what an element shows. */
@@ -12,7 +14,7 @@ export function writeSvg(element, title) {
   shown.forEach((each, number) => {
     const style = getComputedStyle(each);
     const target = copied[number];
-    for (const property of PROPERTIES) {
+    for (const property of DRAWN.has(each.localName) ? PROPERTIES : []) {
       const value = style.getPropertyValue(property);
       if (value && value !== "auto") target.setAttribute(property, value);
     }
