@@ -35,7 +35,7 @@ export function BandList({ table, index, model, pane, at, isNarrow, canGoOn, onO
 
   useEffect(() => {
     if (canGoOn && view.size && view.start + view.size > 0.8 * (top + offsets.at(-1))) model.more();
-    model.forget(first, last);
+    model.forget(first, last, focus.number);
   }, [view.start, view.size, bands.length, canGoOn, model.isLoading]);
   useEffect(() => setFocus({ number: Math.max(0, bands.findIndex((each) => each.cards.length)), column: 0, round: 0 }), [model.round]);
 

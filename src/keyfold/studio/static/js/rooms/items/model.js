@@ -127,11 +127,11 @@ export function useBands(request) {
     around: (id, position) => loadBand(id, { start: position, around: true }, (each, result) => replaceCards(each, result, result.before, null), true),
     /** Read the ticks of a band that is longer than what was read. */
     bars: (id) => loadBand(id, { bars: true }, (each, { ticks, each: step, starts, count, complete, bytes }) => ({ ticks, each: step, starts, count, complete, bytes, hasBars: true })),
-    /** Let go of the cards of bands that are far from these. */
-    forget: (first, last) => {
+    /** Let go of the cards of bands that are far from these, but for one. */
+    forget: (first, last, kept) => {
       const { bands } = current.current;
       if (bands.length < 2 * FAR_BANDS) return;
-      const isFar = (number) => number < first - FAR_BANDS || number > last + FAR_BANDS;
+      const isFar = (number) => number !== kept && (number < first - FAR_BANDS || number > last + FAR_BANDS);
       if (!bands.some((each, number) => isFar(number) && each.cards.length)) return;
       change((old) => ({ ...old, bands: old.bands.map((each, number) => (isFar(number) && each.cards.length ? { ...each, cards: [], isDropped: true } : each)) }));
     },
