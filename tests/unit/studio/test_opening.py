@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from keyfold.studio._problems import StudioProblem
 from keyfold.studio._recording import CallRecorder
 
 
-def make_songs() -> tuple[Table, type[Entity]]:
+def make_songs() -> tuple[Table, type[Any]]:
     songs = Table("Songs", key=Key("pk", "sk"))
 
     class Song(Entity, table=songs, key=("ARTIST#{artist}", "SONG#{title}")):

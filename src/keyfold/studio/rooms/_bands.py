@@ -26,7 +26,7 @@ from keyfold.model._schemas import EntitySchema
 from keyfold.studio._shown_items import find_entity, find_expiry, show_item
 from keyfold.studio._shown_keys import show_key
 from keyfold.studio._shown_values import show_stored
-from keyfold.studio.rooms._item_reading import ItemReader, PartitionRange
+from keyfold.studio.rooms._item_reading import BandRange, BandReader
 from keyfold.values import Item, item_size_bytes
 
 # How many cards a band has at first, and how many more come at a time.
@@ -41,7 +41,7 @@ MAX_TICKS = 200
 class Band:
     """A partition, or a part of it, as far as it was read."""
 
-    wanted: PartitionRange
+    wanted: BandRange
     items: list[Item] = field(default_factory=list[Item])
     # The position after the last item that was read; None if there are no more.
     last: Item | None = None
@@ -50,7 +50,7 @@ class Band:
     denied: dict[str, Any] | None = None
 
 
-def show_band(reader: ItemReader, band: Band, *, is_raw: bool = False) -> dict[str, Any]:
+def show_band(reader: BandReader, band: Band, *, is_raw: bool = False) -> dict[str, Any]:
     """Return a band for the browser."""
     table, items = reader.table, band.items
     now = reader.call.now
@@ -78,7 +78,7 @@ def show_band(reader: ItemReader, band: Band, *, is_raw: bool = False) -> dict[s
 
 
 def make_card(
-    reader: ItemReader, item: Item, *, is_partial: bool, is_raw: bool = False
+    reader: BandReader, item: Item, *, is_partial: bool, is_raw: bool = False
 ) -> dict[str, Any]:
     """Return an item for a card; with all its attributes as `raw` if asked."""
     shown = show_item(reader.table, item, now=reader.call.now, most=_CARD_BYTES)
@@ -113,7 +113,7 @@ def show_position(position: Item) -> dict[str, Any]:
     return {name: show_stored(value, most=10_000) for name, value in position.items()}
 
 
-def show_ticks(reader: ItemReader, items: Sequence[Item]) -> dict[str, Any]:
+def show_ticks(reader: BandReader, items: Sequence[Item]) -> dict[str, Any]:
     """Return the bars of items: one each, or one for several if there are too many."""
     table, now = reader.table, reader.call.now
     numbers = {name: number for number, name in enumerate(table.entities, 1)}
@@ -144,7 +144,7 @@ def _make_code(table: Table, numbers: dict[str, int], item: Item, now: float) ->
     return number * 2 + is_expired(table, item, now)
 
 
-def _find_band_schema(reader: ItemReader, band: Band) -> EntitySchema | None:
+def _find_band_schema(reader: BandReader, band: Band) -> EntitySchema | None:
     """Return the first entity that the partition can have items of; of the shard, by its template."""
     if band.items:
         return find_entity(reader.table, band.items[0])
@@ -159,7 +159,7 @@ def _find_band_schema(reader: ItemReader, band: Band) -> EntitySchema | None:
 
 
 def _show_partition(
-    reader: ItemReader, schema: EntitySchema | None, band: Band
+    reader: BandReader, schema: EntitySchema | None, band: Band
 ) -> list[dict[str, Any]]:
     parts = {}
     if schema is not None:

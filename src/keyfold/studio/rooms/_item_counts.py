@@ -14,7 +14,7 @@ from keyfold.studio._bodies import StudioBody
 from keyfold.studio._recording import CallRecorder
 from keyfold.studio._shown_items import find_entity
 from keyfold.studio.rooms._bands import is_expired, show_position
-from keyfold.studio.rooms._item_reading import ItemReader, find_guard, read_stored_key
+from keyfold.studio.rooms._item_reading import BandReader, find_guard, read_stored_key
 from keyfold.studio.rooms._item_rights import find_own_ranges
 from keyfold.values import Item
 
@@ -147,14 +147,14 @@ def _keep(call: StudioCall, make: Any) -> dict[str, Any]:
     return found
 
 
-def _be_quiet(call: StudioCall) -> ItemReader:
+def _be_quiet(call: StudioCall) -> BandReader:
     """Return a reader with the rights of the call, whose reads are not the user's."""
     recorder = CallRecorder(call.workspace.executor)
     store = call.workspace.open_store(call.subject, call.principal, recorder)
     quiet = StudioCall(
         call.workspace, call.subject, call.principal, store, recorder, StudioBody({})
     )
-    return ItemReader(quiet, None)
+    return BandReader(quiet, None)
 
 
 def _count_all(call: StudioCall) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _count_all(call: StudioCall) -> dict[str, Any]:
     return {**tally.show(call), "complete": start is None}
 
 
-def _scan_some(call: StudioCall, reader: ItemReader, tally: ItemTally) -> Item | None:
+def _scan_some(call: StudioCall, reader: BandReader, tally: ItemTally) -> Item | None:
     """Count the items that are counted unasked; return where others start, None if there are none."""
     start: Item | None = None
     counted = 0
@@ -177,7 +177,7 @@ def _scan_some(call: StudioCall, reader: ItemReader, tally: ItemTally) -> Item |
 
 
 def _count_step(call: StudioCall) -> dict[str, Any]:
-    reader, tally = ItemReader(call, None), ItemTally()
+    reader, tally = BandReader(call, None), ItemTally()
     cursor: Mapping[str, Any] | None = call.body.optional_mapping("cursor")
     names = call.table.key.names
     start = None if cursor is None else read_stored_key(cursor, names, "cursor")

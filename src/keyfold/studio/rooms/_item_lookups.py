@@ -10,7 +10,7 @@ from keyfold.model import Index, Table
 from keyfold.model._key_parts import KeyPart
 from keyfold.model._schemas import EntitySchema
 from keyfold.studio.rooms._item_filters import ItemFilter, fit_part
-from keyfold.studio.rooms._item_reading import PartitionRange, SortOperator
+from keyfold.studio.rooms._item_reading import BandRange, SortOperator
 from keyfold.studio.rooms.overview import key_types
 from keyfold.values import AttributeValue, Item, is_plain_number
 
@@ -25,7 +25,7 @@ class FoundRanges:
     `missed` entities have the filter's fields, but not in a key.
     """
 
-    ranges: tuple[PartitionRange, ...]
+    ranges: tuple[BandRange, ...]
     missed: tuple[str, ...]
 
 
@@ -56,13 +56,13 @@ def find_by_fields(table: Table, index: Index | None, wanted: ItemFilter) -> Fou
         if not found:
             missed.append(schema.name)
     ranges = [
-        PartitionRange(partition, _find_common_sort(sharing, given, narrows=bool(wanted.only)))
+        BandRange(partition, _find_common_sort(sharing, given, narrows=bool(wanted.only)))
         for partition, sharing in parts_by_partition.values()
     ]
     return FoundRanges(tuple(ranges[:MAX_RANGES]), tuple(missed)) if ranges else None
 
 
-def find_by_text(table: Table, index: Index | None, text: str) -> Iterator[PartitionRange]:
+def find_by_text(table: Table, index: Index | None, text: str) -> Iterator[BandRange]:
     """Yield the partitions whose key is a text, or has it as its only part."""
     attribute, *more = (table.key if index is None else index.key).partition
     if more:
@@ -70,7 +70,7 @@ def find_by_text(table: Table, index: Index | None, text: str) -> Iterator[Parti
     seen: set[str] = set()
     for value in _guess_values(table, attribute, text):
         seen.add(repr(value))
-        yield PartitionRange({attribute: value})
+        yield BandRange({attribute: value})
     for schema in table.entities.values():
         for keys in _list_keys(table, schema, index):
             template = keys[0].template
@@ -82,7 +82,7 @@ def find_by_text(table: Table, index: Index | None, text: str) -> Iterator[Parti
             value: AttributeValue = {"S": f"{template.parts[0].before}{part}{template.tail}"}
             if repr(value) not in seen:
                 seen.add(repr(value))
-                yield PartitionRange({attribute: value})
+                yield BandRange({attribute: value})
 
 
 def find_whole_key(table: Table, text: str) -> Item | None:

@@ -12,7 +12,7 @@ from keyfold.studio._problems import describe_problem
 from keyfold.studio.rooms._bands import CARDS, Band
 from keyfold.studio.rooms._item_filters import ItemFilter
 from keyfold.studio.rooms._item_lookups import find_by_fields, find_by_text, find_whole_key
-from keyfold.studio.rooms._item_reading import ItemReader, PartitionRange, find_guard
+from keyfold.studio.rooms._item_reading import BandRange, BandReader, find_guard
 from keyfold.studio.rooms._item_rights import find_own_ranges
 from keyfold.values import Item
 
@@ -43,11 +43,11 @@ class BandPage:
     read: int = 0
     own: int = 0
     missed: tuple[str, ...] = ()
-    empty: list[PartitionRange] = field(default_factory=list[PartitionRange])
+    empty: list[BandRange] = field(default_factory=list[BandRange])
     notes: tuple[str, ...] = ()
 
 
-def read_by_keys(reader: ItemReader, wanted: ItemFilter, average: float) -> BandPage | None:
+def read_by_keys(reader: BandReader, wanted: ItemFilter, average: float) -> BandPage | None:
     """Return the items that keys lead to; None if the filter names no key."""
     found = (
         find_by_fields(reader.table, reader.index, wanted) if wanted.tests or wanted.only else None
@@ -63,7 +63,7 @@ def read_by_keys(reader: ItemReader, wanted: ItemFilter, average: float) -> Band
     return None
 
 
-def read_own(reader: ItemReader, wanted: ItemFilter, average: float) -> BandPage | None:
+def read_own(reader: BandReader, wanted: ItemFilter, average: float) -> BandPage | None:
     """Return a principal's own partitions; None if it has no role in the table, or no partition."""
     guard = find_guard(reader.call)
     if guard is None:
@@ -77,7 +77,7 @@ def read_own(reader: ItemReader, wanted: ItemFilter, average: float) -> BandPage
 
 
 def query_ranges(
-    reader: ItemReader, ranges: Iterable[PartitionRange], wanted: ItemFilter, average: float
+    reader: BandReader, ranges: Iterable[BandRange], wanted: ItemFilter, average: float
 ) -> BandPage:
     """Read partitions: the first cards of each, then as much more as the bounds allow."""
     page = BandPage("keys")
@@ -105,7 +105,7 @@ def query_ranges(
 
 
 def scan_bands(
-    reader: ItemReader, wanted: ItemFilter, start: Item | None, average: float
+    reader: BandReader, wanted: ItemFilter, start: Item | None, average: float
 ) -> BandPage:
     """Read the next partitions of the table or index; raises AccessDenied."""
     page = BandPage("scan")
@@ -141,7 +141,7 @@ def scan_bands(
 
 
 def _extend(
-    reader: ItemReader, page: BandPage, band: Band, items: Sequence[Item], wanted: ItemFilter
+    reader: BandReader, page: BandPage, band: Band, items: Sequence[Item], wanted: ItemFilter
 ) -> None:
     page.read += len(items)
     kept = [each for each in items if wanted.is_empty or wanted.accepts(reader.table, each)]
@@ -154,7 +154,7 @@ def _is_empty(band: Band) -> bool:
 
 
 def _add(
-    reader: ItemReader, page: BandPage, item: Item, wanted: ItemFilter, *, is_partial: bool
+    reader: BandReader, page: BandPage, item: Item, wanted: ItemFilter, *, is_partial: bool
 ) -> None:
     """Add a scanned item to its band."""
     page.read += 1
@@ -167,7 +167,7 @@ def _add(
     if not page.bands or page.bands[-1].wanted.partition != partition:
         is_matching = not wanted.is_empty
         page.bands.append(
-            Band(PartitionRange(partition), is_partial=is_partial, is_matching=is_matching)
+            Band(BandRange(partition), is_partial=is_partial, is_matching=is_matching)
         )
     page.bands[-1].items.append(item)
 
@@ -182,7 +182,7 @@ def _is_full(page: BandPage, last: Item) -> bool:
     )
 
 
-def _is_foreign(reader: ItemReader, wanted: ItemFilter, item: Item) -> bool:
+def _is_foreign(reader: BandReader, wanted: ItemFilter, item: Item) -> bool:
     """Return whether the partition of an item can have no item of the entities that are wanted."""
     if not wanted.only or reader.index is not None:
         return False
@@ -194,7 +194,7 @@ def _is_foreign(reader: ItemReader, wanted: ItemFilter, item: Item) -> bool:
     )
 
 
-def _leave(reader: ItemReader, page: BandPage, last: Item) -> Item | None:
+def _leave(reader: BandReader, page: BandPage, last: Item) -> Item | None:
     """Return where the scan goes on after the last item's partition; its band may have more."""
     end = reader.end_of(last)
     band = page.bands[-1] if page.bands else None
@@ -204,7 +204,7 @@ def _leave(reader: ItemReader, page: BandPage, last: Item) -> Item | None:
     return end
 
 
-def _read_by_text(reader: ItemReader, wanted: ItemFilter, average: float) -> BandPage | None:
+def _read_by_text(reader: BandReader, wanted: ItemFilter, average: float) -> BandPage | None:
     """Return the items whose partition, index partition or whole key is the filter's text."""
     rest = wanted.without_texts()
     [text, *more] = wanted.texts
@@ -216,13 +216,13 @@ def _read_by_text(reader: ItemReader, wanted: ItemFilter, average: float) -> Ban
         key = find_whole_key(reader.table, text)
         found = [] if key is None else [item for item in [_get(reader, key)] if item is not None]
         for index in reader.table.indexes:
-            through = ItemReader(reader.call, index.name)
+            through = BandReader(reader.call, index.name)
             found += _look_up(through, [*find_by_text(reader.table, index, text)][:1])
         _add_found(reader, page, found, rest)
     return page if page.bands else None
 
 
-def _read_by_index(reader: ItemReader, wanted: ItemFilter) -> BandPage | None:
+def _read_by_index(reader: BandReader, wanted: ItemFilter) -> BandPage | None:
     """Return the items that an index leads to, in their partitions of the table."""
     found: list[Item] = []
     missed: set[str] = set()
@@ -233,7 +233,7 @@ def _read_by_index(reader: ItemReader, wanted: ItemFilter) -> BandPage | None:
             continue
         missed = missed & {*ranges.missed} if is_keyed else {*ranges.missed}
         is_keyed = True
-        found += _look_up(ItemReader(reader.call, index.name), ranges.ranges)
+        found += _look_up(BandReader(reader.call, index.name), ranges.ranges)
     if not is_keyed:
         return None
     page = BandPage("keys", missed=tuple(sorted(missed)))
@@ -241,7 +241,7 @@ def _read_by_index(reader: ItemReader, wanted: ItemFilter) -> BandPage | None:
     return page
 
 
-def _look_up(through: ItemReader, ranges: Sequence[PartitionRange]) -> list[Item]:
+def _look_up(through: BandReader, ranges: Sequence[BandRange]) -> list[Item]:
     """Return the whole items of partitions of an index; none of those that are denied."""
     found: list[Item] = []
     for each in ranges:
@@ -257,14 +257,14 @@ def _look_up(through: ItemReader, ranges: Sequence[PartitionRange]) -> list[Item
     return found
 
 
-def _get_known(reader: ItemReader, keys: Sequence[Item]) -> list[Item]:
+def _get_known(reader: BandReader, keys: Sequence[Item]) -> list[Item]:
     try:
         return reader.get_several(keys)
     except AccessDenied:
         return []
 
 
-def _get(reader: ItemReader, key: Item) -> Item | None:
+def _get(reader: BandReader, key: Item) -> Item | None:
     try:
         return reader.get(key)
     except AccessDenied:
@@ -272,7 +272,7 @@ def _get(reader: ItemReader, key: Item) -> Item | None:
 
 
 def _add_found(
-    reader: ItemReader, page: BandPage, found: Sequence[Item], wanted: ItemFilter
+    reader: BandReader, page: BandPage, found: Sequence[Item], wanted: ItemFilter
 ) -> None:
     """Add single items to the bands of their partitions, unless these have them."""
     bands = {repr(each.wanted.partition): each for each in page.bands}
@@ -288,7 +288,7 @@ def _add_found(
         partition = {name: item[name] for name in reader.key.partition}
         band = bands.get(repr(partition))
         if band is None:
-            band = bands[repr(partition)] = Band(PartitionRange(partition), is_matching=True)
+            band = bands[repr(partition)] = Band(BandRange(partition), is_matching=True)
             page.bands.append(band)
         elif not band.is_matching:
             continue
@@ -296,13 +296,13 @@ def _add_found(
     page.read += len(found)
 
 
-def _is_declared(reader: ItemReader, band: Band) -> bool:
+def _is_declared(reader: BandReader, band: Band) -> bool:
     text = band.wanted.partition[reader.key.partition[0]].get("S", "")
     templates = [each.partition.template for each in reader.table.entities.values()]
     return any(each is not None and each.matches(text) for each in templates)
 
 
-def show_empty(ranges: Sequence[PartitionRange]) -> list[dict[str, Any]]:
+def show_empty(ranges: Sequence[BandRange]) -> list[dict[str, Any]]:
     """Return the keys of partitions without items, as texts."""
     return [
         {"texts": [str(next(iter(value.values()))) for value in each.partition.values()]}

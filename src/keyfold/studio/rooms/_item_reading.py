@@ -24,7 +24,7 @@ _LAST: Item = {
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionRange:
+class BandRange:
     """A partition of a table or index, or those of its items whose sort key a condition selects."""
 
     partition: Item
@@ -41,7 +41,7 @@ class ReadItems:
     is_partial: bool
 
 
-class ItemReader:
+class BandReader:
     """Reads the table or one of its indexes for a call."""
 
     def __init__(self, call: StudioCall, through: str | None) -> None:
@@ -61,7 +61,7 @@ class ItemReader:
 
     def query(
         self,
-        wanted: PartitionRange,
+        wanted: BandRange,
         *,
         limit: int,
         start: Item | None = None,

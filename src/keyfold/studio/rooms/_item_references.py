@@ -26,7 +26,7 @@ from keyfold.studio._shown_keys import show_key_text
 from keyfold.studio.rooms._bands import show_position
 from keyfold.studio.rooms._item_filters import read_field
 from keyfold.studio.rooms._item_lookups import render_template
-from keyfold.studio.rooms._item_reading import ItemReader, PartitionRange
+from keyfold.studio.rooms._item_reading import BandRange, BandReader
 from keyfold.values import Item
 
 _MAX_REFERENCES = 16
@@ -35,7 +35,7 @@ _MAX_CHILDREN = 50
 
 
 def list_references(
-    reader: ItemReader, schema: EntitySchema | None, item: Item
+    reader: BandReader, schema: EntitySchema | None, item: Item
 ) -> list[dict[str, Any]]:
     """Return where an item leads to."""
     if schema is None:
@@ -94,7 +94,7 @@ def _is_child(parent: EntitySchema, child: EntitySchema) -> bool:
 
 
 def _list_children(
-    reader: ItemReader, schema: EntitySchema, item: Item, texts: Mapping[str, str]
+    reader: BandReader, schema: EntitySchema, item: Item, texts: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     table = reader.table
     children = [each for each in table.entities.values() if _is_child(schema, each)]
@@ -102,9 +102,7 @@ def _list_children(
         return
     sort = table.key.sort[0]
     start = show_key_text(item[sort])
-    wanted = PartitionRange(
-        {name: item[name] for name in table.key.partition}, ("begins_with", start)
-    )
+    wanted = BandRange({name: item[name] for name in table.key.partition}, ("begins_with", start))
     try:
         read = reader.query(wanted, limit=_MAX_CHILDREN)
     except AccessDenied:
@@ -254,7 +252,7 @@ def _can_search(table: Table, target: EntitySchema, part: str) -> bool:
 
 
 def _check_direct(
-    reader: ItemReader, made: list[tuple[Item, dict[str, Any]]]
+    reader: BandReader, made: list[tuple[Item, dict[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
     """Yield the references whose items there are; others as searches, if these can find something."""
     names = reader.table.key.names

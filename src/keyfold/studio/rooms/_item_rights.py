@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from keyfold.model import Table
 from keyfold.policy import READ, Area, Guard, PrincipalGuard
-from keyfold.studio.rooms._item_reading import ItemReader, PartitionRange, SortOperator
+from keyfold.studio.rooms._item_reading import BandRange, BandReader, SortOperator
 
 
 @dataclass(frozen=True, slots=True)
 class OwnRanges:
     """The partitions of a principal, and sentences about others that it may read."""
 
-    ranges: tuple[PartitionRange, ...]
+    ranges: tuple[BandRange, ...]
     notes: tuple[str, ...]
 
 
-def find_own_ranges(reader: ItemReader, guard: PrincipalGuard) -> OwnRanges:
+def find_own_ranges(reader: BandReader, guard: PrincipalGuard) -> OwnRanges:
     """Return what a principal that may not scan can be shown."""
-    ranges: dict[str, PartitionRange] = {}
+    ranges: dict[str, BandRange] = {}
     notes: dict[str, None] = {}
     for each in guard.guards:
         found = _list_of_index(reader, each) if reader.index else _list_of_table(reader.table, each)
@@ -31,7 +31,7 @@ def find_own_ranges(reader: ItemReader, guard: PrincipalGuard) -> OwnRanges:
     return OwnRanges(tuple(ranges.values()), tuple(notes))
 
 
-def _list_of_table(table: Table, guard: Guard) -> Iterator[PartitionRange]:
+def _list_of_table(table: Table, guard: Guard) -> Iterator[BandRange]:
     attribute, tenant = table.key.partition[0], guard.role.tenant
     for area in table.layout.areas.values():
         for template in area.templates:
@@ -43,9 +43,9 @@ def _list_of_table(table: Table, guard: Guard) -> Iterator[PartitionRange]:
             partition = {attribute: {"S": text}}
             if tenant is not None and area.is_shared_by(tenant):
                 for sort in _list_sort_conditions(area, tenant, guard.tenant or ""):
-                    yield PartitionRange(partition, sort)
+                    yield BandRange(partition, sort)
             else:
-                yield PartitionRange(partition)
+                yield BandRange(partition)
 
 
 def _list_sort_conditions(area: Area, tenant: str, own: str) -> Iterator[tuple[SortOperator, str]]:
@@ -60,14 +60,14 @@ def _list_sort_conditions(area: Area, tenant: str, own: str) -> Iterator[tuple[S
             yield "begins_with", f"{first.before}{own}{first.after}"
 
 
-def _list_of_index(reader: ItemReader, guard: Guard) -> Iterator[PartitionRange]:
+def _list_of_index(reader: BandReader, guard: Guard) -> Iterator[BandRange]:
     assert reader.index is not None  # else the table is read
     rules = guard.rules.indexes.get(reader.index.name)
     attribute, *more = reader.key.partition
     if rules is None or guard.tenant is None or more:
         return
     for each in rules.own:
-        yield PartitionRange({attribute: {"S": each.render(guard.tenant)}})
+        yield BandRange({attribute: {"S": each.render(guard.tenant)}})
 
 
 def _list_notes(table: Table, guard: Guard) -> Iterator[str]:

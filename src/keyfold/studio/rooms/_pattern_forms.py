@@ -19,7 +19,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined, to_jsonable_python
+from pydantic_core import PydanticUndefined, to_json, to_jsonable_python
 
 from keyfold.keys import Ulid
 from keyfold.model import Entity, Pattern
@@ -155,7 +155,8 @@ def _show_default(field: FieldInfo) -> Any:
 
 
 def _show_choice(value: Any) -> dict[str, Any]:
-    return {"label": str(value), "value": show_json(value)}
+    """Return an option, with its value as the text of JSON: it may be a number."""
+    return {"label": str(value), "json": to_json(value).decode()}
 
 
 def show_json(value: Any) -> Any:

@@ -62,7 +62,7 @@ class TracingSettings(PrincipalSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class TrialRefusal:
     """An access that a role lacks a right for: the `step` of a pattern's calls, counted from 1."""
 
     access: Access
@@ -78,7 +78,7 @@ class Trial:
     pattern: Pattern[..., Any]
     outcome: Outcome
     note: str = ""
-    refusal: Refusal | None = None
+    refusal: TrialRefusal | None = None
     arguments: Mapping[str, Any] | None = None
     # The calls that it made before it was denied, or all.
     operations: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Trial:
 class _Attempt(NamedTuple):
     """One run as the role: why it was denied, or None; and whether it returned anything."""
 
-    refusal: Refusal | None
+    refusal: TrialRefusal | None
     found: bool
     operations: tuple[str, ...]
 
@@ -206,7 +206,9 @@ class TrialTable:
             operations = tuple(call.operation for call in scratch.take_calls())
             if settings.denied is None:
                 return _Attempt(None, found=False, operations=operations)
-            refusal = Refusal(settings.denied, error.fact, len(operations) + 1, settings.unique)
+            refusal = TrialRefusal(
+                settings.denied, error.fact, len(operations) + 1, settings.unique
+            )
             return _Attempt(refusal, found=False, operations=operations)
         except Exception:  # noqa: BLE001 - the function is a user's, and may raise anything
             # It passed all checks up to here.

@@ -34,8 +34,8 @@ from keyfold.studio.rooms._item_pages import (
 )
 from keyfold.studio.rooms._item_places import list_writers, show_places
 from keyfold.studio.rooms._item_reading import (
-    ItemReader,
-    PartitionRange,
+    BandRange,
+    BandReader,
     SortOperator,
     read_stored_key,
 )
@@ -59,7 +59,7 @@ def read_page(call: StudioCall) -> dict[str, Any]:
     partition comes first. The result has `bands`, `cursor`, and
     how they were found: `how`, `read`, `missed`, `empty`, `notes`; `size` is that of the table.
     """
-    reader = ItemReader(call, call.body.optional_text("through"))
+    reader = BandReader(call, call.body.optional_text("through"))
     wanted = _read_filter(call)
     given = call.body.optional_mapping("cursor")
     start = None if given is None else read_stored_key(given, reader.position_names, "cursor")
@@ -82,16 +82,16 @@ def read_page(call: StudioCall) -> dict[str, Any]:
     }
 
 
-def _put_first(reader: ItemReader, page: BandPage, key: Item, average: float) -> None:
+def _put_first(reader: BandReader, page: BandPage, key: Item, average: float) -> None:
     """Put the partition of an item before the others."""
     partition = {name: key[name] for name in reader.key.partition}
-    near = query_ranges(reader, [PartitionRange(partition)], ItemFilter(), average)
+    near = query_ranges(reader, [BandRange(partition)], ItemFilter(), average)
     others = [each for each in page.bands if each.wanted.partition != partition]
     page.bands = [*near.bands, *others]
 
 
 def _find_page(
-    reader: ItemReader, wanted: ItemFilter, start: Item | None, average: float
+    reader: BandReader, wanted: ItemFilter, start: Item | None, average: float
 ) -> BandPage:
     is_search = start is not None or reader.call.body.flag("everywhere")
     if not is_search and not wanted.is_empty:
@@ -113,10 +113,10 @@ def read_partition(call: StudioCall) -> dict[str, Any]:
     With `bars`, return the ticks of the partition's beginning instead, as many as 10 units read. With
     `around`, return the item at `start` and its neighbours; then `before` is where earlier ones end.
     """
-    reader = ItemReader(call, call.body.optional_text("through"))
+    reader = BandReader(call, call.body.optional_text("through"))
     names = reader.key.partition
     partition = read_stored_key(call.body.mapping("partition"), names, "partition")
-    wanted = PartitionRange(partition, _read_sort(call))
+    wanted = BandRange(partition, _read_sort(call))
     given = call.body.optional_mapping("start")
     start = None if given is None else read_stored_key(given, reader.position_names, "start")
     kept = _read_filter(call).without_texts()
@@ -144,7 +144,7 @@ def read_partition(call: StudioCall) -> dict[str, Any]:
     }
 
 
-def _read_around(reader: ItemReader, wanted: PartitionRange, start: Item) -> dict[str, Any]:
+def _read_around(reader: BandReader, wanted: BandRange, start: Item) -> dict[str, Any]:
     before = reader.query(wanted, limit=_NEIGHBOURS, start=start, is_backward=True)
     first = before.items[-1] if before.items else None
     # From the first of them on: the item itself is among those that follow.
@@ -165,7 +165,7 @@ def _read_around(reader: ItemReader, wanted: PartitionRange, start: Item) -> dic
     }
 
 
-def _read_bars(reader: ItemReader, wanted: PartitionRange, kept: ItemFilter) -> dict[str, Any]:
+def _read_bars(reader: BandReader, wanted: BandRange, kept: ItemFilter) -> dict[str, Any]:
     average = measure_table(reader.call).average
     items: list[Item] = []
     start: Item | None = None
@@ -212,7 +212,7 @@ def read_one(call: StudioCall) -> dict[str, Any]:
     Values of more than 64 KB are cut; `items/value` has them. Fields that are hidden from the principal
     have `hidden`.
     """
-    reader = ItemReader(call, None)
+    reader = BandReader(call, None)
     key = _read_key(call)
     item = _find_item(reader, key)
     table, schema = call.table, find_entity(call.table, item)
@@ -266,7 +266,7 @@ def read_value(call: StudioCall) -> dict[str, Any]:
 
 
 def _read_whole(call: StudioCall, key: Item, attribute: str) -> ValueText:
-    reader = ItemReader(call, None)
+    reader = BandReader(call, None)
     item = _find_item(reader, key)
     if attribute not in item:
         message = f"The item has no attribute {attribute!r:.80}, or it is hidden from this role."
@@ -281,7 +281,7 @@ def _read_key(call: StudioCall) -> Item:
     return read_stored_key(call.body.mapping("key"), call.table.key.names, "key")
 
 
-def _find_item(reader: ItemReader, key: Item) -> Item:
+def _find_item(reader: BandReader, key: Item) -> Item:
     item = reader.get(key)
     if item is None:
         shown = ", ".join(f"{name} {_show(value)}" for name, value in key.items())

@@ -28,8 +28,8 @@ from keyfold.studio.rooms._role_traces import (
     show_trace,
 )
 from keyfold.studio.rooms._role_trials import (
-    Refusal,
     Trial,
+    TrialRefusal,
     TrialTable,
     encode_entity,
     open_trials,
@@ -270,12 +270,12 @@ def _try_right(
     if denial is None:
         checks = show_trace(table, guard, access, None)
         return {**told, "operation": access.action, "checks": checks, **_locate(checks)}
-    refusal = Refusal(access, denial.fact, unique=frozenset())
+    refusal = TrialRefusal(access, denial.fact, unique=frozenset())
     return {**told, **_show_refusal(call, role, ids, refusal)}
 
 
 def _show_refusal(
-    call: StudioCall, role: Role, ids: Mapping[str, str], refusal: Refusal
+    call: StudioCall, role: Role, ids: Mapping[str, str], refusal: TrialRefusal
 ) -> dict[str, Any]:
     table, access = call.table, refusal.access
     checks = show_trace(table, Guard(table.layout, role, ids), access, refusal.fact)
