@@ -159,7 +159,7 @@ def _find_lookup(spent: Sequence[CallCost], steps: Sequence[RequestStep]) -> int
 def _say_share(share: float) -> str:
     """Return a share in words.
 
-    >>> _say_share(0.5), _say_share(0.34), _say_share(0.77), _say_share(0.6)
+    >>> _say_share(0.5), _say_share(0.34), _say_share(0.75), _say_share(0.6)
     ('Half', 'A third', 'Three quarters', '60 %')
     """
     for text, value in (("Half", 0.5), ("A third", 1 / 3), ("Two thirds", 2 / 3)):
