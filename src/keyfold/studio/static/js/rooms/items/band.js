@@ -74,11 +74,11 @@ function Strip({ table, band, number, at, focus, isFolded, actions, onOpen, onFo
     if (scroller.current && many < 0) scroller.current.scrollLeft -= old.offsets[Math.min(-many, old.offsets.length - 1)];
     seen.current = { added: band.added, round: band.round, offsets };
   }, [band.added, band.round, offsets]);
-  // The current card comes into view once.
+  // The current card comes into view, also when the inspector makes the strip narrower.
   const wanted = at ? cards.findIndex((each) => isSameKey(each.key, at)) : -1;
   useLayoutEffect(() => {
     if (wanted >= 0) reveal(scroller.current, offsets, wanted);
-  }, [wanted >= 0 ? JSON.stringify(at) : null, wanted >= 0]);
+  }, [wanted >= 0 ? JSON.stringify(at) : null, wanted >= 0, view.size]);
   useLayoutEffect(() => {
     if (focused !== null) reveal(scroller.current, offsets, focused);
   }, [focused, focus?.round]);
