@@ -1,7 +1,7 @@
 // The diagram: everything drawn faint, and the lines of the selection strong in its hue.
 import { html, useEffect, useMemo, useRef, useState } from "../../html.js";
 import { hueOf } from "../../parts/entity.js";
-import { navigate, setQuery } from "../../router.js";
+import { setQuery } from "../../router.js";
 import { layOut } from "./layout.js";
 import { EntityNode, GroupBox, IndexNode, PatternNode, StackBox } from "./nodes.js";
 import { endsOf, strengthOf, writeSelection } from "./selection.js";
@@ -21,7 +21,8 @@ function worstByNode(findings) {
 }
 
 export function Diagram({ table, here, diagram, selected, findings, svg }) {
-  const [room, setRoom] = useState(0);
+  const [stage, setStage] = useState({ width: 0, height: 0 });
+  const room = stage.width;
   const open = (here.query.open ?? "").split(",").filter(Boolean);
   const layout = useMemo(() => layOut(table, diagram, { open, selected, room }), [table, diagram, here.query.open, here.query.sel, room]);
   const worst = useMemo(() => worstByNode(findings), [findings]);
@@ -39,9 +40,10 @@ export function Diagram({ table, here, diagram, selected, findings, svg }) {
   }, [current]);
 
   useEffect(() => {
-    // A link may select what is out of sight.
-    svg.current?.querySelector(".sel")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
-  }, [chosen, room > 0]);
+    // A link may select what is out of sight, and the side pane may cover it when it comes.
+    const node = svg.current?.querySelector(".sel");
+    if (node) bringIntoView(svg.current.parentNode, node);
+  }, [chosen, stage.height]);
 
   const select = (thing) => setQuery({ sel: chosen === `${thing.kind}:${thing.name}` ? "" : writeSelection(table, thing) });
   const toggle = (name) => setQuery({ open: (open.includes(name) ? open.filter((each) => each !== name) : [...open, name]).join(",") });
@@ -69,7 +71,7 @@ export function Diagram({ table, here, diagram, selected, findings, svg }) {
   const strong = lines.filter((line) => line.strength);
   const reads = diagram.patterns.filter((each) => each.writes === false).length;
   const keyNames = [...table.key.partition, ...table.key.sort].join(" · ");
-  return html`<${Stage} width=${layout.width} height=${layout.height} onRoom=${setRoom}>
+  return html`<${Stage} width=${layout.width} height=${layout.height} onRoom=${setStage}>
     ${(scale) => html`<svg ref=${svg} class="dg" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${layout.width} ${layout.height}" width=${Math.round(layout.width * scale)} height=${Math.round(layout.height * scale)} role="group" aria-label="${table.name}: entities, indexes and patterns" onKeyDown=${press}>
       <rect class="fr" ...${layout.frame} rx="8" />
       <text x=${layout.frame.x + 12} y="31"><tspan class="tt">${table.name}</tspan><tspan class="fa" dx="8">table · ${countEntities(table.entities.length)}</tspan></text>
@@ -120,6 +122,16 @@ function LineLegend({ at, hasIndexes }) {
   </g>`;
 }
 
+// What is closer to the edge than this may be under the zoom buttons.
+const EDGE = 56;
+
+function bringIntoView(stage, node) {
+  const [outer, inner] = [stage.getBoundingClientRect(), node.getBoundingClientRect()];
+  const isHigh = inner.top < outer.top + 8 || inner.bottom > outer.bottom - EDGE;
+  const isAside = inner.left < outer.left || inner.right > outer.right;
+  stage.scrollBy(isAside ? inner.left - outer.left - 16 : 0, isHigh ? (inner.top + inner.bottom - outer.top - outer.bottom) / 2 : 0);
+}
+
 /** Return where the focusable nodes are, top to bottom, left column first. */
 function listPlaces(layout) {
   const left = [
@@ -129,9 +141,4 @@ function listPlaces(layout) {
   ].sort((one, other) => one.y - other.y);
   const right = [...layout.patterns.values()].filter((each) => !each.isHidden).map((each) => ({ id: `pattern:${each.name}`, column: 1, y: each.y }));
   return [...left, ...right];
-}
-
-/** Go to what a finding or a list names. */
-export function selectThing(table, thing) {
-  navigate({ table: table.name, room: "design", query: { sel: writeSelection(table, thing) } });
 }

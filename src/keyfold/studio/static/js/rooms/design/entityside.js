@@ -19,7 +19,7 @@ export function MembershipMark({ belongs }) {
 
 export function EntitySide({ table, entity, shown, diagram, found }) {
   return html`
-    <section class="sec big" ...${hueOf(entity)}>
+    <section class="sec keyed" ...${hueOf(entity)}>
       <div class="row heading"><h2><${EntityName} entity=${entity} /></h2>${shown.bytes !== null && html`<span class="faint" title="the mean of the ${shown.sample === "examples" ? "declared examples" : "generated examples"}">${showBytes(shown.bytes)} each</span>`}<span class="grow"></span>
         <a class="btn quiet" href=${address({ table: table.name, room: "items", query: { only: entity.name } })}>Items<${Icon} name="right" /></a></div>
       <${KeyShapes} keys=${shown.keys} />

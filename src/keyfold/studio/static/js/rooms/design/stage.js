@@ -15,7 +15,7 @@ export function Stage({ width, height, onRoom, children }) {
     const watch = () => {
       const { clientWidth, clientHeight } = stage.current;
       setSize({ width: clientWidth, height: clientHeight });
-      onRoom(clientWidth);
+      onRoom({ width: clientWidth, height: clientHeight });
     };
     watch();
     const observer = new ResizeObserver(watch);
