@@ -459,6 +459,13 @@ def test_a_principal_counts_what_it_can_read(desk: Desk) -> None:
     assert desk.units == 0
 
 
+def test_what_a_role_cannot_list_is_not_counted_as_none(desk: Desk) -> None:
+    counts = desk.act("items/counts", principal={"roles": ["visitor"], "ids": {}})
+    assert "Product" not in counts["entities"]
+    assert counts["entities"]["Order"] == 0
+    assert not counts["complete"]
+
+
 def test_large_tables_are_counted_if_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keyfold.studio.rooms._item_counts.COUNTED_UNASKED", 10)
     monkeypatch.setattr("keyfold.studio.rooms._item_counts._STEP", 12)

@@ -15,7 +15,7 @@ from keyfold.studio._recording import CallRecorder
 from keyfold.studio._shown_items import find_entity
 from keyfold.studio.rooms._bands import is_expired, show_position
 from keyfold.studio.rooms._item_reading import BandReader, find_guard, read_stored_key
-from keyfold.studio.rooms._item_rights import find_own_ranges
+from keyfold.studio.rooms._item_rights import OwnRanges, find_own_ranges
 from keyfold.values import Item
 
 # Embedded tables with more items are counted only if asked.
@@ -198,16 +198,23 @@ def _count_own(call: StudioCall) -> dict[str, Any]:
     if call.workspace.kind == "service":
         return {"entities": {}, "complete": False}
     is_complete = True
+    unlisted = frozenset[str]()
     try:
         start = _scan_some(call, reader, tally)
         is_complete = start is None
     except AccessDenied:
-        ranges = () if guard is None else find_own_ranges(reader, guard).ranges
-        for each in ranges:
+        own = OwnRanges((), ()) if guard is None else find_own_ranges(reader, guard)
+        unlisted = own.unlisted
+        is_complete = not unlisted
+        for each in own.ranges:
             try:
                 read = reader.query(each, limit=_OWN_ITEMS)
             except AccessDenied:
                 continue
             tally.add(call, read.items)
             is_complete = is_complete and read.last is None
-    return {**tally.show(call), "complete": is_complete}
+    counted = {**tally.show(call), "complete": is_complete}
+    for name, schema in call.table.entities.items():
+        if (schema.shard or name) in unlisted:
+            del counted["entities"][name]
+    return counted

@@ -12,23 +12,27 @@ from keyfold.studio.rooms._item_reading import BandRange, BandReader, SortOperat
 
 @dataclass(frozen=True, slots=True)
 class OwnRanges:
-    """The partitions of a principal, and sentences about others that it may read."""
+    """The partitions of a principal, and sentences about others that it may read.
+
+    `unlisted` are the areas that have such others: how many items it may read there is not known.
+    """
 
     ranges: tuple[BandRange, ...]
     notes: tuple[str, ...]
+    unlisted: frozenset[str] = frozenset()
 
 
 def find_own_ranges(reader: BandReader, guard: PrincipalGuard) -> OwnRanges:
     """Return what a principal that may not scan can be shown."""
     ranges: dict[str, BandRange] = {}
-    notes: dict[str, None] = {}
+    notes: dict[str, str] = {}
     for each in guard.guards:
         found = _list_of_index(reader, each) if reader.index else _list_of_table(reader.table, each)
         for one in found:
             ranges.setdefault(repr(one), one)
         if reader.index is None:
-            notes |= dict.fromkeys(_list_notes(reader.table, each))
-    return OwnRanges(tuple(ranges.values()), tuple(notes))
+            notes |= dict(_list_notes(reader.table, each))
+    return OwnRanges(tuple(ranges.values()), tuple(notes), frozenset(notes.values()))
 
 
 def _list_of_table(table: Table, guard: Guard) -> Iterator[BandRange]:
@@ -70,8 +74,8 @@ def _list_of_index(reader: BandReader, guard: Guard) -> Iterator[BandRange]:
         yield BandRange({attribute: {"S": each.render(guard.tenant)}})
 
 
-def _list_notes(table: Table, guard: Guard) -> Iterator[str]:
-    """Yield what else the role may read, if one says which partition."""
+def _list_notes(table: Table, guard: Guard) -> Iterator[tuple[str, str]]:
+    """Yield what else the role may read, if one says which partition, and in which area."""
     role = guard.role
     for area in table.layout.areas.values():
         if not role.can.get(area.name, READ & ~READ) & READ:
@@ -79,7 +83,8 @@ def _list_notes(table: Table, guard: Guard) -> Iterator[str]:
         for template in area.templates:
             others = [name for name in template.fields if name != role.tenant]
             if others:
-                yield (
+                note = (
                     f"{role.name} may read {area.name}, {template.text}, but not list its partitions: "
                     f"filter by {' and '.join(others)}."
                 )
+                yield note, area.name
