@@ -213,7 +213,7 @@ def _count_own(call: StudioCall) -> dict[str, Any]:
                 continue
             tally.add(call, read.items)
             is_complete = is_complete and read.last is None
-    counted = {**tally.show(call), "complete": is_complete}
+    counted: dict[str, Any] = {**tally.show(call), "complete": is_complete}
     for name, schema in call.table.entities.items():
         if (schema.shard or name) in unlisted:
             del counted["entities"][name]
