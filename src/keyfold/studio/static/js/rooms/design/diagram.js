@@ -1,5 +1,5 @@
 // The diagram: everything drawn faint, and the lines of the selection strong in its hue.
-import { html, useEffect, useMemo, useRef, useState } from "../../html.js";
+import { html, useEffect, useMemo, useState } from "../../html.js";
 import { hueOf } from "../../parts/entity.js";
 import { setQuery } from "../../router.js";
 import { layOut } from "./layout.js";
@@ -32,13 +32,6 @@ export function Diagram({ table, here, diagram, selected, findings, svg }) {
   const [focused, setFocused] = useState(null);
   const places = useMemo(() => listPlaces(layout), [layout]);
   const current = [focused, chosen, places[0]?.id].find((id) => id && places.some((each) => each.id === id));
-  const wanted = useRef(false);
-  useEffect(() => {
-    if (!wanted.current) return;
-    wanted.current = false;
-    svg.current?.querySelector(`[data-node="${CSS.escape(current)}"]`)?.focus();
-  }, [current]);
-
   useEffect(() => {
     // A link may select what is out of sight, and the side pane may cover it when it comes.
     const node = svg.current?.querySelector(".sel");
@@ -60,8 +53,7 @@ export function Diagram({ table, here, diagram, selected, findings, svg }) {
       const next = nextNode(places, layout.lines, id, event.key);
       if (next === null) return;
       event.preventDefault();
-      wanted.current = true;
-      setFocused(next);
+      svg.current.querySelector(`[data-node="${CSS.escape(next)}"]`).focus();
     }
   };
   const focusOf = (id) => ({ "data-node": id, tabindex: id === current ? 0 : -1, onFocus: () => setFocused(id) });
