@@ -157,7 +157,7 @@ def test_python_and_boto3_find_what_the_pattern_finds(
 ) -> None:
     _, workspace = shared
     name = pattern.__name__
-    form = ask(workspace, show_pattern, table, pattern=name)
+    form = ask(workspace, show_pattern, table, pattern=name, measured=True)
     given = json.dumps(form["sample"])
     result = ask(workspace, run_pattern, table, pattern=name, arguments=given)
     code = ask(workspace, code_pattern, table, pattern=name, arguments=given)
@@ -185,7 +185,7 @@ def test_boto3_writes_what_the_pattern_writes(named: str, monkeypatch: pytest.Mo
     for way in ("pattern", "boto3"):
         with dynamodb(clock=lambda: moment) as service:
             workspace = open_workspace(service, table, lambda: moment)
-            form = ask(workspace, show_pattern, table, pattern=function)
+            form = ask(workspace, show_pattern, table, pattern=function, measured=True)
             asked = {"pattern": function, "arguments": json.dumps(form["sample"])}
             before = scan(service, table)
             try:
@@ -214,7 +214,7 @@ def test_partiql_statements_execute(
     written: tuple[Service, Workspace], table: Table, pattern: Pattern[..., Any]
 ) -> None:
     service, workspace = written
-    form = ask(workspace, show_pattern, table, pattern=pattern.__name__)
+    form = ask(workspace, show_pattern, table, pattern=pattern.__name__, measured=True)
     plan = make_plan_of(table, pattern, json.dumps(form["sample"]))
     target = CodeTarget(table, URL, None)
     for step in plan.steps:
@@ -248,7 +248,7 @@ def test_arguments_of_commands_are_json(
     shared: tuple[Service, Workspace], table: Table, pattern: Pattern[..., Any]
 ) -> None:
     _, workspace = shared
-    form = ask(workspace, show_pattern, table, pattern=pattern.__name__)
+    form = ask(workspace, show_pattern, table, pattern=pattern.__name__, measured=True)
     given = json.dumps(form["sample"])
     plan = make_plan_of(table, pattern, given)
     code = ask(workspace, code_pattern, table, pattern=pattern.__name__, arguments=given)

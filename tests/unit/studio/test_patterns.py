@@ -131,7 +131,7 @@ def test_every_pattern_has_a_form_and_an_explanation(
     shared: Room, table: Table, pattern: Pattern[..., Any]
 ) -> None:
     name = pattern.__name__
-    form = shared.act("form", table.name, pattern=name)
+    form = shared.act("form", table.name, pattern=name, measured=True)
     assert [each["name"] for each in form["inputs"]] == [each.name for each in pattern.parameters]
     assert {each["kind"] for each in find_fields(form["inputs"])} <= KINDS
     required = {each["name"] for each in form["inputs"] if each["required"]}
@@ -153,7 +153,7 @@ def test_every_pattern_has_a_form_and_an_explanation(
 def test_every_pattern_runs_with_its_sample(table: Table, pattern: Pattern[..., Any]) -> None:
     with Engine.open(":memory:", clock=lambda: MOMENT) as engine:
         room = Room(open_workspace(engine, table))
-        form = room.act("form", table.name, pattern=pattern.__name__)
+        form = room.act("form", table.name, pattern=pattern.__name__, measured=True)
         action = "write" if form["writes"] else "run"
         given = json.dumps(form["sample"])
         told = room.answer(action, table.name, pattern=pattern.__name__, arguments=given)
@@ -218,7 +218,7 @@ def test_an_unknown_pattern_is_named(room: Room) -> None:
 
 
 def test_a_run_shows_entities_by_kind_and_what_calls_hand_on(room: Room) -> None:
-    sample = room.act("form", "Market", pattern="order_by_id")["sample"]
+    sample = room.act("form", "Market", pattern="order_by_id", measured=True)["sample"]
     told = room.answer("run", "Market", pattern="order_by_id", arguments=json.dumps(sample))
     result = told["result"]
     assert result["name"] == "OrderWithLines"
@@ -410,7 +410,14 @@ def test_invalid_items_are_listed(odd_room: Room) -> None:
 
 
 def test_a_link_does_not_run_a_scan(odd_room: Room) -> None:
-    assert not odd_room.act("form", "Odd", pattern="find_things")["linkable"]
+    assert not odd_room.act("form", "Odd", pattern="find_things", measured=True)["linkable"]
+
+
+def test_a_link_runs_a_read_of_few_known_units(shared: Room) -> None:
+    assert shared.act("form", "Market", pattern="order_by_id", measured=True)["linkable"]
+    # Not before its units are known, and never a write.
+    assert not shared.act("form", "Market", pattern="order_by_id")["linkable"]
+    assert not shared.act("form", "Market", pattern="save_address", measured=True)["linkable"]
 
 
 def test_a_link_stops_after_ten_units(odd_room: Room) -> None:

@@ -101,6 +101,7 @@ def describe_cost(
     profile: PatternProfile | None = None,
 ) -> str | None:
     """Return one sentence about where the money goes; None if there is nothing to tell."""
+    spent = _merge(spent)
     costs = [
         price_calls(prices, 1, each.units if each.is_read else 0, 0 if each.is_read else each.units)
         for each in spent
@@ -126,6 +127,15 @@ def describe_cost(
             skipped = ""
         return f"{share} of it is the lookup in {spent[lookup].index}{skipped}."
     return f"{_say_share(costs[top] / whole)} of it is {_name_call(spent[top])}."
+
+
+def _merge(spent: Sequence[CallCost]) -> tuple[CallCost, ...]:
+    """Return calls with those of the same kind as one: the pages of a query."""
+    units: dict[tuple[str, str | None, bool], float] = {}
+    for each in spent:
+        kind = (each.operation, each.index, each.is_read)
+        units[kind] = units.get(kind, 0.0) + each.units
+    return tuple(CallCost(*kind, found) for kind, found in units.items())
 
 
 def _describe_entries(prices: Prices, profile: PatternProfile) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +13,7 @@ from keyfold.analysis.arguments import ArgumentFinder, Arguments
 from keyfold.analysis.lint._explained import find_schemas, find_writes
 from keyfold.errors import AccessDenied, KeyfoldError
 from keyfold.model import Entity
+from keyfold.model._pattern_types import find_value_type
 from keyfold.model._schemas import ItemMismatch
 from keyfold.studio._actions import StudioCall
 from keyfold.studio._shown_items import find_entity, find_expiry
@@ -31,7 +32,9 @@ def find_declared_sample(
 
     A parameter that is named as the tenant of a principal's role has the principal's id.
     """
-    arguments = _choose(found, profile)
+    arguments = _without_placeholders(
+        found, _choose(found, profile), found.table.example_entities()
+    )
     sample = {name: show_json(value) for name, value in arguments.items()}
     given = {name: show_json(value) for name, value in found.pattern.example.items()}
     sample |= {name: value for name, value in given.items() if not _is_placeholder(value)}
@@ -58,6 +61,19 @@ def _choose(found: CalledPattern, profile: PatternProfile | None) -> Mapping[str
     if candidates:
         return candidates[0]
     return runs[0].arguments if runs else {}
+
+
+def _without_placeholders(
+    found: CalledPattern, arguments: Mapping[str, Any], entities: Sequence[Any]
+) -> dict[str, Any]:
+    """Return arguments with an entity in place of an example that is for documents."""
+    kept = dict(arguments)
+    for each in found.pattern.parameters:
+        kind: Any = find_value_type(found.pattern, each)
+        if each.name in kept and _is_placeholder(show_json(kept[each.name])):
+            suited = (one for one in entities if isinstance(kind, type) and isinstance(one, kind))
+            kept[each.name] = next(suited, kept[each.name])
+    return kept
 
 
 def _with_own_ids(sample: dict[str, Any], principal: StudioPrincipal | None) -> dict[str, Any]:
@@ -95,6 +111,7 @@ def find_stored_sample(call: StudioCall, found: CalledPattern) -> dict[str, Any]
         return None
     if arguments is None:
         return None
+    arguments = _without_placeholders(found, arguments, entities)
     sample = {name: show_json(value) for name, value in arguments.items()}
     return _with_own_ids(sample, call.principal)
 
@@ -114,16 +131,20 @@ def _decode(call: StudioCall, items: list[Any]) -> Iterator[Entity]:
 
 
 def _find_touched(found: CalledPattern) -> set[str]:
-    """Return the names of the entities that the first call of a pattern is about."""
+    """Return the names of the entities that a pattern takes, and that its first call is about."""
+    names = {
+        each.annotation.__name__
+        for each in found.pattern.parameters
+        if isinstance(each.annotation, type) and issubclass(each.annotation, Entity)
+    }
     try:
         steps = found.pattern.explain().steps
     except KeyfoldError:
-        return set()
+        return names
     for step in steps:
-        schemas = find_schemas(step) if not find_writes(step) else None
-        names = {each.schema.name for each in find_writes(step)} | {
-            each.name for each in schemas or ()
-        }
-        if names:
-            return names
-    return set()
+        writes = find_writes(step)
+        schemas = () if writes else find_schemas(step) or ()
+        touched = {each.schema.name for each in writes} | {each.name for each in schemas}
+        if touched:
+            return names | touched
+    return names

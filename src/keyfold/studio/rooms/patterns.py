@@ -117,10 +117,11 @@ def _show_units(profile: PatternProfile | None) -> dict[str, float] | None:
 
 
 def show_pattern(call: StudioCall) -> dict[str, Any]:
-    """Return the form of a pattern, with what is known before it runs."""
+    """Return the form of a pattern; with `measured`, also its usual units, and whether a link may run it."""
     found = find_pattern(call)
     pattern = found.pattern
-    profile = _find_pattern_profile(call, found)
+    is_measured = call.body.flag("measured")
+    profile = _find_pattern_profile(call, found) if is_measured else None
     units = _show_units(profile)
     steps, problem = _explain_plainly(found)
     writes = find_writing(pattern)
@@ -137,6 +138,7 @@ def show_pattern(call: StudioCall) -> dict[str, Any]:
         "path": None if found.endpoint is None else found.endpoint.path,
         "method": None if found.endpoint is None else found.endpoint.method,
         "explainable": problem is None,
+        "measured": is_measured,
         # Whether a link to it may run it.
         "linkable": not writes
         and units is not None
