@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from keyfold.cli._demo import run_demo
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-_FLAGS = (
+FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
@@ -127,7 +127,7 @@ def browser() -> Iterator[Browser]:
     """Chromium."""
     assert CHROMIUM is not None, "install Chromium, as the package chromium of Debian"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_FLAGS])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
         yield browser
         browser.close()
 
