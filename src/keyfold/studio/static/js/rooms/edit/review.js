@@ -44,7 +44,7 @@ export function Review({ preview, isDeletion }) {
     ${notes.map((each) => html`<${Note} kind="warn">${each}<//>`)}
     ${!isDeletion && html`<h4 class="lbl">${showCount(changes.length, "field")}</h4><${Changes} changes=${changes} />`}
     <h4 class="lbl">Index entries</h4>
-    ${entries.length ? html`<${Entries} entries=${entries} />` : html`<p class="dim small">None changes.</p>`}
+    ${entries.length ? html`<${Entries} entries=${entries} />` : html`<p class="dim small">No index entry changes.</p>`}
     ${guards.length > 0 && html`<h4 class="lbl">Unique values</h4><ul class="entries">${guards.map((each) => html`<li><span class="badge ${each.change === "taken" ? "ok" : "err"}"><${Icon} name=${each.change === "taken" ? "plus" : "dash"} /> ${each.field}</span> <span class="mono" translate="no"><${Value} value=${each.value} /></span> is ${each.change}</li>`)}</ul>`}
     <p class="row wrapping dim small"><b class="num">${trim(units.write)} WU</b><span>table ${trim(units.table)}${units.indexes ? `, indexes ${trim(units.indexes)}` : ""}${units.guards ? `, unique values ${trim(units.guards)}` : ""}${preview.transaction ? "; a transaction, which costs twice" : ""}</span>${!isDeletion && html`<span class="end">${showBytes(preview.bytes)}</span>`}</p>`;
 }
