@@ -21,7 +21,7 @@ export function Editor({ text, setText, field, table }) {
   useEffect(() => close, []);
   useLayoutEffect(() => {
     if (!isOpen || !marker.current) return;
-    list.current.style.left = `${Math.min(marker.current.offsetLeft, field.current.clientWidth - 240)}px`;
+    list.current.style.left = `${Math.max(0, Math.min(marker.current.offsetLeft, field.current.clientWidth - list.current.offsetWidth))}px`;
     list.current.style.top = `${marker.current.offsetTop + 22 - field.current.scrollTop}px`;
     list.current.querySelector("[aria-selected='true']")?.scrollIntoView({ block: "nearest" });
   }, [offered]);
@@ -47,7 +47,7 @@ export function Editor({ text, setText, field, table }) {
     setText(value);
     // After a blank, completion opens only where a name has to follow.
     const before = value.slice(0, selectionStart);
-    if (/[\w$"'.]$/.test(before) || /\b(from|into|update)\s+$/i.test(before)) ask(PAUSE);
+    if ((/[\w$"'.]$/.test(before) && !endsString(before)) || /\b(from|into|update)\s+$/i.test(before)) ask(PAUSE);
     else close();
   };
   const accept = (candidate) => {
@@ -69,6 +69,11 @@ export function Editor({ text, setText, field, table }) {
     if (event.key === " " && event.ctrlKey) {
       event.preventDefault();
       ask(0);
+      return;
+    }
+    // What runs, or is dismissed before its completions came, needs none.
+    if ((event.key === "Enter" && (event.ctrlKey || event.metaKey)) || (event.key === "Escape" && !isOpen)) {
+      close();
       return;
     }
     if (!isOpen || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -98,6 +103,11 @@ export function Editor({ text, setText, field, table }) {
     <p id="editor-keys" class="faint small">Tab takes a completion, Ctrl Space asks for one, Escape closes the list.</p>
     <span class="sr" role="status">${isOpen ? `${offered.candidates.length} completions` : ""}</span>
   </div>`;
+}
+
+/** Whether a text ends with the closing quote of a string. */
+function endsString(text) {
+  return text.endsWith("'") && text.split("'").length % 2 === 1;
 }
 
 /** A statement in colours, with a mark where a completion begins. */
