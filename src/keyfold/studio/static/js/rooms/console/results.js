@@ -62,7 +62,7 @@ function Kind({ table, name, items }) {
   return html`<div class="kind" ...${hueOf(entity)}>
     <h3 class="row">${entity ? html`<${EntityName} entity=${entity} />` : html`<${Mark} entity=${null} /> ${items[0].own ? "Keyfold's own items" : "no declared entity"}`} <span class="dim">${items.length}</span></h3>
     <div class="tablewrap" tabindex="0" role="group" aria-label="Items of ${name ?? "no entity"}"><table class="t"><thead><tr>
-      ${items[0].keys.map((each) => html`<th scope="col">${each.attribute}</th>`)}${shown.map((each) => html`<th scope="col">${each.name}</th>`)}${others.map((each) => html`<th scope="col">${each}</th>`)}${hasExpiry && html`<th scope="col">expiry</th>`}
+      ${items[0].keys.map((each) => html`<th scope="col">${each.attribute}</th>`)}${shown.map((each) => html`<th scope="col" class=${items.some((item) => isNumber(valueOf(item, each.name))) ? "r" : ""}>${each.name}</th>`)}${others.map((each) => html`<th scope="col">${each}</th>`)}${hasExpiry && html`<th scope="col">expiry</th>`}
     </tr></thead><tbody>${items.map((item) => html`<tr key=${writeItemKey(item.key)} class=${item.expired ? "expired" : ""}>
       ${item.keys.map((each, place) => html`<td>${place ? html`<${Key} shown=${each} flat brief />` : html`<a class="ref" href=${address({ room: "items", query: { at: writeItemKey(item.key) } })} title="Show in Items"><${Key} shown=${each} flat brief /></a>`}${!place && item.problem ? html` <span class="badge err" title=${item.problem}><${Icon} name="warn" />does not fit</span>` : ""}</td>`)}
       ${shown.map((field) => html`<${Cell} value=${valueOf(item, field.name)} />`)}${others.map((other) => html`<${Cell} value=${item.others.find((each) => each.name === other)?.value ?? null} />`)}${hasExpiry && html`<td class="dim">${showExpiry(item)}</td>`}
@@ -74,16 +74,20 @@ function valueOf(item, name) {
   return item.fields.find((each) => each.name === name)?.value ?? null;
 }
 
+function isNumber(value) {
+  return value !== null && "N" in value;
+}
+
 function Cell({ value }) {
   if (value === null) return html`<td><i class="none">not set</i></td>`;
   const text = showInline(value, 60);
-  return html`<td class="mono${"N" in value ? " r" : ""}" title=${showInline(value, 2000)} translate="no">${text === "" ? html`<i class="none">empty text</i>` : text}</td>`;
+  return html`<td class="mono${isNumber(value) ? " r" : ""}" title=${showInline(value, 2000)} translate="no">${text === "" ? html`<i class="none">empty text</i>` : text}</td>`;
 }
 
 /** Rows of the columns that a statement names. */
 function Columns({ table, results, raw }) {
   const names = results[0].plan.columns ?? [...new Set(raw.flatMap((each) => Object.keys(each)))];
   const entities = results.every((each) => each.entities) ? results.flatMap((each) => each.entities) : null;
-  return html`<div class="tablewrap" tabindex="0" role="group" aria-label="Rows"><table class="t"><thead><tr>${entities && html`<th scope="col">entity</th>`}${names.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+  return html`<div class="tablewrap" tabindex="0" role="group" aria-label="Rows"><table class="t"><thead><tr>${entities && html`<th scope="col">entity</th>`}${names.map((each) => html`<th scope="col" class=${raw.some((row) => isNumber(row[each] ?? null)) ? "r" : ""}>${each}</th>`)}</tr></thead>
     <tbody>${raw.map((row, place) => html`<tr key=${place}>${entities && html`<td><${EntityName} entity=${findEntity(table, entities[place])} name="no entity" /></td>`}${names.map((name) => html`<${Cell} value=${row[name] ?? null} />`)}</tr>`)}</tbody></table></div>`;
 }
