@@ -69,9 +69,9 @@ function say(counts, isCounting) {
   if (!counts) return "";
   if (counts.about !== undefined) return `about ${counts.about.toLocaleString("en-US")} items in all`;
   if (counts.total === undefined) return "";
-  const expired = counts.expired ? ` · ${counts.expired.toLocaleString("en-US")} expired, not yet deleted` : "";
+  const expired = counts.expired ? `, and ${counts.expired.toLocaleString("en-US")} expired, not yet deleted` : "";
   const more = isCounting || counts.complete === false ? " and more" : "";
-  return `${counts.total.toLocaleString("en-US")} items${more}${expired}`;
+  return `${counts.total.toLocaleString("en-US")} ${counts.expired ? "live items" : "items"}${more}${expired}`;
 }
 
 function addCounts(sum, step) {

@@ -33,7 +33,7 @@ export function Matrix({ table, matrix, tried, attempt, onCount }) {
   const several = areas.find((area) => area.entities.length > 1 && area.rights.length);
   return html`
     <h2 class="lbl">What ${role} may touch${tenant ? `, as ${tenant} = ${own ?? "…"}` : ""}
-      <span class="end num">${!tenant || !own ? "" : isComplete ? html`<b class="figure">${sum(counted)}</b> of ${matrix.total?.toLocaleString("en-US") ?? "all"} items are readable` : !matrix.counted ? html`<button type="button" class="ref" onClick=${onCount}>Count its items</button>` : ""}</span></h2>
+      <span class="end num">${!tenant || !own ? "" : isComplete ? html`<b class="figure">${sum(counted)}</b> of ${matrix.total?.toLocaleString("en-US") ?? "all"} <span title="Expired items and Keyfold's own included">stored items</span> are readable` : !matrix.counted ? html`<button type="button" class="ref" onClick=${onCount}>Count its items</button>` : ""}</span></h2>
     <div class="scrollx"><table class="t mx" role="grid" aria-label="Rights of ${role}" ref=${grid} onKeyDown=${move}>
       <thead><tr><th scope="col">shard</th>${RIGHTS.map((right) => html`<th scope="col" class="c">${right}</th>`)}<th scope="col">partitions</th><th scope="col" class="r">items</th></tr></thead>
       <tbody>
