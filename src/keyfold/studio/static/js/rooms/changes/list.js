@@ -83,6 +83,6 @@ export function Diff({ table, change }) {
     ${change.fields.length > 0 && html`<div class="scrollx" tabindex="0" role="region" aria-label="Fields before and after"><table class="t"><thead><tr><th scope="col">field</th><th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>
       ${change.fields.map((field) => html`<tr><th scope="row">${field.name}${field.attribute !== field.name ? html` <span class="faint mono">${field.attribute}</span>` : ""}</th><td class="before">${field.old === null ? html`<i class="none">not set</i>` : html`<${Value} value=${field.old} />`}</td><td class="after">${field.new === null ? html`<i class="none">${isGone ? "gone" : "not set"}</i>` : html`<${Value} value=${field.new} />`}</td></tr>`)}
     </tbody></table></div>`}
-    <p class="small row">${change.own ? "" : html`<a class="ref" href=${address({ room: "items", query: { at } })}>Show the item</a>`}<span class="faint mono">${change.sequence}</span></p>
+    <p class="small row">${change.own ? "" : html`<a class="ref" href=${address({ room: "items", query: { at } })}>Show the item</a>`}<span class="faint">sequence number <span class="mono">${change.sequence}</span></span></p>
   </div>`;
 }
