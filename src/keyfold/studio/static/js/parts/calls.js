@@ -10,7 +10,7 @@ export function Calls({ calls }) {
         <span class="n" aria-hidden="true">${number + 1}</span>
         <div>
           <p class="row"><b>${call.operation}</b> <span class="badge">${call.index ?? "table"}</span>
-            ${call.milliseconds !== undefined && html`<span class="end num dim">${showCount(call.returned, "item")}${call.scanned > call.returned ? ` of ${call.scanned} read` : ""} · ${trim(call.units)} ${call.read ? "RU" : "WU"} · ${showMilliseconds(call.milliseconds)}</span>`}</p>
+            ${call.milliseconds !== undefined && html`<span class="end num dim">${call.read ? `${showCount(call.returned, "item")}${call.scanned > call.returned ? ` of ${call.scanned} read` : ""} · ` : ""}${trim(call.units)} ${call.read ? "RU" : "WU"} · ${showMilliseconds(call.milliseconds)}</span>`}</p>
           ${call.key && html`<p class="mono wrap" translate="no">${call.key}</p>`}
           ${call.note && html`<p class="dim">${call.note}</p>`}
           ${call.error && html`<p class="err-ink">failed with ${call.error}</p>`}

@@ -9,7 +9,7 @@ export function TableHint({ table, layout }) {
   if (layout === "raw") return html`<p class="hint">Items as DynamoDB stores them, one line each; choose one to see the whole.</p>`;
   if (layout === "rows") return html`<p class="hint">One table for each kind of entity, as far as items are loaded.</p>`;
   if (!table.key.sort.length) return html`<p class="hint"><span>Each band is a <b>partition</b> with one item: the table has no sort key.</span></p>`;
-  return html`<p class="hint"><span>Each band is a <b>partition</b>; cards are its items, left to right by <b>sort key</b>.</span><span class="grow"></span><span class="hide-s clip">The bar under a band is the whole partition, one tick an item.</span></p>`;
+  return html`<p class="hint"><span>Each band is a <b>partition</b>; cards are its items, left to right by <b>sort key</b>.</span><span class="grow"></span><span class="hide-s clip">The bar under a band has one tick an item.</span></p>`;
 }
 
 /** How the items were found, and what else could be done. */
