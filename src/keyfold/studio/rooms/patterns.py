@@ -19,7 +19,7 @@ from keyfold.studio.rooms._findings import profile_once, review_once, show_revie
 from keyfold.studio.rooms._pattern_calls import CalledPattern, find_pattern
 from keyfold.studio.rooms._pattern_code import write_code
 from keyfold.studio.rooms._pattern_costs import show_cost
-from keyfold.studio.rooms._pattern_forms import show_form
+from keyfold.studio.rooms._pattern_forms import show_form, show_json
 from keyfold.studio.rooms._pattern_results import show_result
 from keyfold.studio.rooms._pattern_samples import find_declared_sample, find_stored_sample
 from keyfold.studio.rooms._pattern_steps import (
@@ -161,7 +161,10 @@ def sample_pattern(call: StudioCall) -> dict[str, Any]:
     if call.body.flag("stored"):
         stored = find_stored_sample(call, found)
         if stored is not None:
-            return {"arguments": stored, "source": "stored items"}
+            example = {name: show_json(value) for name, value in found.pattern.example.items()}
+            is_mixed = any(stored.get(name) == value for name, value in example.items())
+            source = "stored items and its example" if is_mixed else "stored items"
+            return {"arguments": stored, "source": source}
     profile = _find_pattern_profile(call, found)
     declared = find_declared_sample(found, profile, call.principal)
     return {"arguments": declared, "source": "the table's examples"}

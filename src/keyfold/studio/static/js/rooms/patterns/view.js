@@ -18,7 +18,7 @@ export function PatternView({ table, here, opened, pattern, findings, onRun, chi
   const { result: form, error, isSlow, reload } = useAction("patterns/form", { pattern });
   // Its units are known a moment later: the patterns are measured once.
   const { result: measured } = useAction("patterns/form", form ? { pattern, measured: true } : null);
-  const head = html`${children}${findings.map((each) => html`<div class="sec thin"><${Note} kind=${each.severity === "note" ? "" : "warn"}><b>${each.message}</b> ${each.fix ?? ""} <code>[${each.code}]</code><//></div>`)}`;
+  const head = html`${children}${findings.filter((each) => each.severity !== "note").map((each) => html`<div class="sec thin"><${Note} kind="warn"><b>${each.message}</b> ${each.fix ?? ""} <code>[${each.code}]</code><//></div>`)}`;
   if (form) return html`<${Workbench} key=${form.name} table=${table} here=${here} opened=${opened} form=${form} isLinkable=${measured?.linkable ?? false} onRun=${onRun}>${head}<//>`;
   return html`<div class="pane pmain">${head}${error ? html`<div class="sec"><${Failed} error=${error} onRetry=${reload} /></div>` : html`<${Loading} isSlow=${isSlow} label="Reading the pattern" />`}</div>`;
 }
@@ -61,12 +61,14 @@ function Workbench({ table, here, opened, form, isLinkable, onRun, children }) {
   };
   useEffect(() => () => running.current?.abort(), []);
 
-  // What is typed in becomes the address, a moment later.
-  useEffect(() => {
-    const query = writeQuery(form, values);
+  /** Make the values the address. */
+  const remember = (next) => {
+    const query = writeQuery(form, next);
     known.current = JSON.stringify(query);
     setQuery(query);
-  }, [settled]);
+  };
+  // What is typed in becomes the address, a moment later.
+  useEffect(() => remember(values), [settled]);
 
   // An address that was not made here fills the form, and may run a read.
   const asked = JSON.stringify(Object.fromEntries(Object.keys(writeQuery(form, values)).map((name) => [name, here.query[name]])));
@@ -135,6 +137,7 @@ function Workbench({ table, here, opened, form, isLinkable, onRun, children }) {
   async function run(next = values, { link = false, cursor } = {}) {
     const text = check(next);
     if (text === null) return;
+    remember(next);
     const failed = await ask("patterns/run", { arguments: text, link, cursor }, (answer) => {
       setState((old) => ({
         result: cursor ? append(old.result, answer.result) : answer.result,
@@ -207,6 +210,7 @@ function Workbench({ table, here, opened, form, isLinkable, onRun, children }) {
     [form.name, JSON.stringify(values), reviewed],
   );
 
+  const plain = useAction("patterns/explain", form.explainable && !state.explained && !state.calls ? { pattern: form.name } : null);
   const isReviewed = form.writes && reviewed !== null && reviewed === given.text;
   const complete = given.missing.length || given.faults.length ? null : given.text;
   const { result, calls, units, explained } = state;
@@ -222,7 +226,7 @@ function Workbench({ table, here, opened, form, isLinkable, onRun, children }) {
     <${RecentRuns} table=${table.name} as=${as} />
     </div>
     <aside class="side pside" aria-label="Requests, cost and code">
-      ${explained ? html`<${ExplainedRequests} table=${table} explained=${explained} />` : calls && html`<${MadeRequests} calls=${calls} units=${units} handed=${result?.handed} />`}
+      ${explained || !calls ? (explained ?? plain.result) && html`<${ExplainedRequests} table=${table} explained=${explained ?? plain.result} />` : html`<${MadeRequests} calls=${calls} units=${units} handed=${result?.handed} />`}
       <${Cost} pattern=${form.name} spent=${calls && !explained && state.pages === 1 ? calls.filter((each) => each.units > 0).map(({ operation, index, read, units: spent }) => ({ operation, index, read, units: spent })) : []} />
       <${CopyAs} pattern=${form.name} given=${complete} />
     </aside>`;
