@@ -9,14 +9,14 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
 import pytest
 from botocore.exceptions import ClientError
 
-from keyfold.analysis import TableProfile, find_sample, profile_table, read_workload
+from keyfold.analysis import SampleData, find_sample
 from keyfold.clocks import Clock
 from keyfold.errors import (
     ConditionalCheckFailedException,
@@ -34,6 +34,7 @@ from keyfold.studio.rooms._code_plans import find_values
 from keyfold.studio.rooms._code_targets import CodeTarget, strip_credentials
 from keyfold.studio.rooms._pattern_calls import describe_pattern
 from keyfold.studio.rooms._pattern_code import make_plan
+from keyfold.studio.rooms._profiles import ProfileCache
 from keyfold.studio.rooms.overview import find_writing
 from keyfold.studio.rooms.patterns import code_pattern, run_pattern, show_pattern, write_pattern
 from keyfold.testing import Service, dynamodb
@@ -61,14 +62,22 @@ WRITES = (
     "ExchangeRates-mark_stale",
 )
 URL = "dynamodb://us-east-1"
+# Patterns are measured once: it takes a second or two.
+PROFILES = ProfileCache(20)
 # Values of what is found are made up for statements that need them.
 _MADE_UP = {"S": "made up"}
+
+
+@cache
+def sample_of(table: Table) -> SampleData:
+    """Return the examples of a table, completed once."""
+    return find_sample(table)
 
 
 def fill(service: Service, table: Table) -> None:
     """Write the examples of a table; none of them expires."""
     service.execute("CreateTable", table.to_dynamodb())
-    for item in find_sample(table).items:
+    for item in sample_of(table).items:
         lasting = {name: value for name, value in item.items() if name != table.ttl}
         service.execute("PutItem", {"TableName": table.name, "Item": lasting})
 
@@ -84,8 +93,7 @@ def open_all(service: Service) -> tuple[Service, Workspace]:
     for table in TABLES:
         fill(service, table)
     workspace = make_workspace(service, TABLES, url=URL)
-    for table in TABLES:
-        workspace.remember(("profile", table.name), partial(profile_of, table))
+    workspace.remember(("costs", "profiles"), lambda: PROFILES)
     return service, workspace
 
 
@@ -103,16 +111,10 @@ def written() -> Iterator[tuple[Service, Workspace]]:
         yield open_all(service)
 
 
-@cache
-def profile_of(table: Table) -> TableProfile:
-    """Measure the patterns of a table once: it takes a second or two."""
-    return profile_table(table, find_sample(table), read_workload(table))
-
-
 def open_workspace(service: Service, table: Table, clock: Clock = time.time) -> Workspace:
     fill(service, table)
     workspace = make_workspace(service, [table], url=URL, clock=clock)
-    workspace.remember(("profile", table.name), lambda: profile_of(table))
+    workspace.remember(("costs", "profiles"), lambda: PROFILES)
     return workspace
 
 
