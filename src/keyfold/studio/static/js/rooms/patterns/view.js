@@ -53,6 +53,9 @@ function Workbench({ table, here, opened, form, isLinkable, onRun, children }) {
   const given = writeGiven(form, values);
   const settled = useSettled(JSON.stringify(values), 400);
   const as = here.query.as ?? "";
+  // Below a long form, an error would not be seen.
+  const complaint = useRef(null);
+  useEffect(() => void (state.error && complaint.current?.scrollIntoView({ block: "nearest" })), [state.error]);
 
   const stop = () => {
     running.current?.abort();
@@ -218,7 +221,7 @@ function Workbench({ table, here, opened, form, isLinkable, onRun, children }) {
     ${children}
     <div class="sec"><${PatternForm} form=${form} values=${values} faults=${faults} onChange=${change} onRun=${() => (form.writes ? review() : run())} onExplain=${explain} onWrite=${write} onSample=${sample} sampled=${sampled} isRunning=${isRunning} onCancel=${stop} reviewed=${isReviewed} isReadOnly=${opened.readOnly} /></div>
     <div class="results" aria-live="polite" aria-busy=${isRunning}>
-      ${state.error && html`<div class="sec"><${Failed} error=${state.error}><${WhoMay} error=${state.error} pattern=${form.name} /><//></div>`}
+      ${state.error && html`<div class="sec" ref=${complaint}><${Failed} error=${state.error}><${WhoMay} error=${state.error} pattern=${form.name} /><//></div>`}
       ${isReviewed && explained && html`<div class="sec thin"><${Note} kind="warn">Nothing is written yet. The requests show what <b>Write</b> will do.<//></div>`}
       ${result && html`<${Result} table=${table} result=${result} pages=${state.pages} asked=${state.asked} isRunning=${isRunning} onNext=${() => run(values, { cursor: result.cursor })}>${form.inputs?.length > 0 && html`<p><button type="button" class="btn" onClick=${sample}>Fill in a sample</button></p>`}<//>`}
       ${!result && !state.error && !explained && html`<p class="sec dim idle">${form.writes ? "Review shows what it would write, before anything is written." : form.inputs?.length ? "Fill in the arguments and run it, or take a sample of what is stored." : "It takes no arguments."}</p>`}
