@@ -19,7 +19,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from keyfold.cli._demo import run_demo
 
@@ -33,7 +33,9 @@ FLAGS = (
     "--no-first-run",
 )
 WIDE, NARROW = (1280, 800), (390, 844)
-_PATIENCE_MS = 30_000
+# A busy machine is no failure.
+_PATIENCE_MS = 60_000
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
