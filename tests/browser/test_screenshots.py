@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -19,7 +21,8 @@ from tests.browser.conftest import NARROW, WIDE, OpenPage, RunningStudio
 
 FOLDER = Path(__file__).parents[2] / "docs/studio"
 SOURCES = Path(keyfold.studio.__file__).parent
-AS_CUSTOMER = "as=customer;user=rabinovich"
+PATTERNS = "/Market/patterns"
+STATEMENT = """SELECT * FROM "Market" WHERE pk = 'U#rabinovich#R'"""
 
 
 class Picture(NamedTuple):
@@ -30,6 +33,8 @@ class Picture(NamedTuple):
     shows: str
     theme: str = "light"
     size: tuple[int, int] = WIDE
+    # A button to press first.
+    press: str | None = None
 
 
 PICTURES = (
@@ -37,12 +42,12 @@ PICTURES = (
     Picture("items", "/Market/items?where=user%20%3D%20rabinovich", ".card"),
     Picture("items-dark", "/Market/items?through=IdLookupIndex", ".bar h1", "dark"),
     Picture("items-narrow", "/Market/items?where=user%20%3D%20rabinovich", ".card", size=NARROW),
-    Picture("patterns", "/Market/patterns/last_orders?user=rabinovich&count=5", ".bar, h1"),
+    Picture("patterns", f"{PATTERNS}/last_orders?user=rabinovich&count=5", "h1", press="boto3"),
     Picture("edit", "/Market/edit?entity=Product", ".bar h1"),
     Picture("role", "/Market/role/customer?user=rabinovich&try=grant_reward", ".bar h1"),
-    Picture("changes", "/Market/changes", ".bar h1"),
+    Picture("changes", "/Market/changes?from=oldest", ".changerow"),
     Picture("costs", "/Market/costs", ".bar h1"),
-    Picture("console", "/Market/console", ".bar h1"),
+    Picture("console", f"/Market/console?sql={quote(STATEMENT)}", "h1", press="Run"),
 )
 
 
@@ -72,6 +77,11 @@ def test_a_picture_shows_its_room(
 ) -> None:
     page = open_page(studio, picture.path, size=picture.size, theme=picture.theme)
     page.locator(picture.shows).first.wait_for()
+    if picture.press is not None:
+        named = re.compile(f"^{picture.press}")
+        page.get_by_role("button", name=named).or_(
+            page.get_by_role("tab", name=named)
+        ).first.click()
     if picture.name != "changes":  # which goes on loading
         settle(page)
     folder = FOLDER if request.config.getoption("--write-screenshots") else tmp_path
